@@ -1,0 +1,92 @@
+"""What the recursion would do for a plan, counted without doing it.
+
+The recursion asks for an embedding once for every piece of evidence it looks at. With
+caching it generates an embedding once, without it once a request; with cycle blocking an
+embedding is a different one for each who asks, and nobody asks for who asked for them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evichain.evidence.expansion import NOTHING, Frontier, Links
+from evichain.evidence.policy import Policy
+from evichain.evidence.settling import Settled
+from evichain.kernels import Ints, Longs
+
+
+@dataclass(frozen=True)
+class Counters:
+    """How much work a batch is.
+
+    requests: embeddings asked for, at any depth.
+    generated: embeddings generated as a mean of evidence.
+    failed: requests answered with nothing.
+    cache_hits: requests answered from the cache.
+    """
+
+    requests: int = 0
+    generated: int = 0
+    failed: int = 0
+    cache_hits: int = 0
+
+    def __add__(self, other: "Counters") -> "Counters":
+        return Counters(
+            self.requests + other.requests,
+            self.generated + other.generated,
+            self.failed + other.failed,
+            self.cache_hits + other.cache_hits,
+        )
+
+
+def count(
+    policy: Policy,
+    refs: Ints,
+    frontiers: Sequence[Frontier],
+    links: Sequence[Links],
+    settled: Sequence[Settled],
+) -> Counters:
+    """Count for the requests `refs` of one side and all that they lead to."""
+    nodes = len(frontiers[0].entities)
+    asked = np.bincount(refs[refs >= 0], minlength=nodes).astype(np.int64)
+    alive = settled[0].count > 0 if settled else np.zeros(nodes, np.bool_)
+    unheld = np.count_nonzero(refs == NOTHING)
+    total = Counters(requests=int((refs < 0).sum()), failed=int(unheld))
+    total += _answered(policy, asked, alive, remembered=bool(settled))
+
+    made = np.minimum(asked, 1) if policy.caching else asked
+    back: Longs = np.zeros(len(links[0].ref) if links else 0, np.int64)
+    for depth, (link, judged) in enumerate(zip(links, settled, strict=True)):
+        asks = np.repeat(made, np.diff(link.ptr)) - back
+        stored, dead = link.ref < 0, link.ref == NOTHING
+        total += Counters(requests=int(asks[stored].sum()), failed=int(asks[dead].sum()))
+        if depth + 1 == len(links):
+            # Below the last links there are prototypes only, and what is dead.
+            break
+        inner = ~stored
+        asks, alive, node = asks[inner], judged.alive[inner], link.ref[inner]
+        nodes = len(frontiers[depth + 1].entities)
+        back = np.zeros(len(links[depth + 1].ref), np.int64)
+        if policy.cycle_blocking:
+            total += _answered(policy, asks, alive, remembered=True)
+            each = np.minimum(asks, 1) if policy.caching else asks
+            made = np.bincount(node, weights=each, minlength=nodes).astype(np.int64)
+            mutual = judged.mutual[inner]
+            back[mutual[mutual >= 0]] = each[mutual >= 0]
+        else:
+            asked = np.bincount(node, weights=asks, minlength=nodes).astype(np.int64)
+            total += _answered(policy, asked, settled[depth + 1].count > 0, remembered=True)
+            made = np.minimum(asked, 1) if policy.caching else asked
+    return total
+
+
+def _answered(policy: Policy, asked: Longs, alive: np.ndarray, *, remembered: bool) -> Counters:
+    """The part of requests for embeddings that are generated, or fail to be."""
+    made = np.minimum(asked, 1) if policy.caching and remembered else asked
+    return Counters(
+        requests=int(asked.sum()),
+        generated=int(made[alive].sum()),
+        failed=int(asked[~alive].sum()),
+        cache_hits=int((asked - made).sum()),
+    )

@@ -1,0 +1,207 @@
+"""The way down: which evidence a batch asks for, each entity once a depth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.evidence.selection import select
+from evichain.kernels import Codes, Floats, Ints, Keys, Longs, kernel
+from evichain.ratings.hashing import mix
+from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.side import Side
+
+NOTHING = np.int32(np.iinfo(np.int32).min)
+"""The reference of what can never be had: an unknown entity, or no prototype at the bottom."""
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """What is asked for of one side at one depth: prototypes by slot, others by index.
+
+    References into a frontier are n for `entities[n]`, -1 - n for `prototypes[n]`.
+    """
+
+    prototypes: Ints
+    entities: Ints
+
+
+@dataclass(frozen=True)
+class Links:
+    """The evidence selected for a frontier's entities, row by row.
+
+    `ref` points into the frontier one depth below; `entity` is the index of the evidence
+    on its side and `value` the rating that links the two.
+    """
+
+    ptr: Longs
+    ref: Ints
+    entity: Ints
+    value: Floats
+
+
+def requested(pool: Pool, side: Side, entities: Ints) -> tuple[Frontier, Ints]:
+    """The frontier at depth 0, and the reference of each request."""
+    refs = np.empty(len(entities), np.int32)
+    found = _intern_all(entities, pool.sides[side].slot, refs)
+    return Frontier(*found), refs
+
+
+def expand(
+    pool: Pool,
+    policy: Policy,
+    side: Side,
+    depth: int,
+    targets: Ints,
+    seed: int,
+    hidden: Longs,
+    *,
+    keep_dead: bool,
+) -> tuple[Links, Frontier]:
+    """Select the evidence of `targets`; the links to it, and the frontier it makes.
+
+    `keep_dead` keeps links to what is no prototype at the deepest depth, which only
+    counting needs.
+    """
+    graph, rows, other = pool.graph, pool.graph.rows[side], pool.sides[side.opposite]
+    bottom = depth + 1 >= policy.max_depth
+    ptr, ref, entity, value, prototypes, entities = _expand(
+        targets,
+        seed,
+        int(side),
+        depth,
+        policy.limit(depth),
+        policy.prototype_prioritization,
+        bottom,
+        keep_dead,
+        graph.ids[side].keys,
+        rows.indptr,
+        rows.indices,
+        rows.codes,
+        graph.scale.levels,
+        other.slot,
+        other.cited_ptr,
+        other.cited,
+        hidden,
+    )
+    return Links(ptr, ref, entity, value), Frontier(prototypes, entities)
+
+
+@kernel
+def table_for(count: int) -> tuple[Longs, Ints]:
+    """An empty open-addressing table with room for `count` distinct keys."""
+    size = 16
+    while size < 2 * count:
+        size *= 2
+    return np.full(size, -1, np.int64), np.empty(size, np.int32)
+
+
+@kernel
+def intern(keys: Longs, numbers: Ints, key: int, fresh: int) -> int:
+    """The number of `key`; `fresh` when it is new, which then is its number."""
+    mask = len(keys) - 1
+    place = np.int64(mix(np.uint64(key)) & np.uint64(mask))
+    while keys[place] != -1:
+        if keys[place] == key:
+            return numbers[place]
+        place = (place + 1) & mask
+    keys[place] = key
+    numbers[place] = fresh
+    return fresh
+
+
+@kernel
+def _intern_all(entities: Ints, slot: Ints, refs: Ints) -> tuple[Ints, Ints]:
+    keys, numbers = table_for(min(len(entities), len(slot)))
+    prototypes = np.empty(len(entities), np.int32)
+    others = np.empty(len(entities), np.int32)
+    p = n = 0
+    for i in range(len(entities)):
+        entity = entities[i]
+        if entity == UNKNOWN:
+            refs[i] = NOTHING
+        elif slot[entity] >= 0:
+            number = intern(keys, numbers, entity, p)
+            refs[i] = -1 - number
+            if number == p:
+                prototypes[p] = slot[entity]
+                p += 1
+        else:
+            number = intern(keys, numbers, entity, n)
+            refs[i] = number
+            if number == n:
+                others[n] = entity
+                n += 1
+    return prototypes[:p].copy(), others[:n].copy()
+
+
+@kernel
+def _expand(
+    targets: Ints,
+    seed: int,
+    side: int,
+    depth: int,
+    limit: int,
+    prioritize: bool,
+    bottom: bool,
+    keep_dead: bool,
+    own_keys: Keys,
+    indptr: Longs,
+    indices: Ints,
+    codes: Codes,
+    levels: Floats,
+    slot: Ints,
+    cited_ptr: Longs,
+    cited: Ints,
+    hidden: Longs,
+) -> tuple[Longs, Ints, Ints, Floats, Ints, Ints]:
+    only_prototypes = bottom and not keep_dead
+    capacity = 0
+    for i in range(len(targets)):
+        capacity += min(limit, indptr[targets[i] + 1] - indptr[targets[i]])
+    ptr = np.zeros(len(targets) + 1, np.int64)
+    entity = np.empty(capacity, np.int32)
+    value = np.empty(capacity, np.float32)
+    places = np.empty(limit, np.int64)
+    edges = 0
+    for i in range(len(targets)):
+        target = targets[i]
+        wanted = min(limit, indptr[target + 1] - indptr[target])
+        if only_prototypes and prioritize:
+            wanted = min(wanted, cited_ptr[target + 1] - cited_ptr[target])
+        found = select(
+            places[:wanted], seed, side, target, depth, prioritize, own_keys, indptr, indices,
+            slot, cited_ptr, cited, hidden,
+        )
+        for k in range(found):
+            place = places[k]
+            if only_prototypes and slot[indices[place]] < 0:
+                continue
+            entity[edges] = indices[place]
+            code = codes[place]
+            value[edges] = levels[int(code)] if len(levels) > 0 else np.float32(code)
+            edges += 1
+        ptr[i + 1] = edges
+    entity, value = entity[:edges].copy(), value[:edges].copy()
+
+    ref = np.empty(edges, np.int32)
+    keys, numbers = table_for(min(edges, len(slot)))
+    prototypes, others = np.empty(edges, np.int32), np.empty(edges, np.int32)
+    p = n = 0
+    for e in range(edges):
+        if slot[entity[e]] >= 0:
+            number = intern(keys, numbers, entity[e], p)
+            ref[e] = -1 - number
+            if number == p:
+                prototypes[p] = slot[entity[e]]
+                p += 1
+        elif bottom:
+            ref[e] = NOTHING
+        else:
+            number = intern(keys, numbers, entity[e], n)
+            ref[e] = number
+            if number == n:
+                others[n] = entity[e]
+                n += 1
+    return ptr, ref, entity, value, prototypes[:p].copy(), others[:n].copy()

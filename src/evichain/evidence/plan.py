@@ -1,0 +1,181 @@
+"""The plan: all evidence for a batch of requests, compiled before any arithmetic.
+
+For each side and depth there is a block. Its rows are the prototypes asked for there, the
+entities generated there, and their variants (cycle blocking); blocks are made from the
+bottom up, each from the rows of the opposite side's block one depth below.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evichain.evidence.counters import Counters, count
+from evichain.evidence.expansion import NOTHING, Frontier, Links, expand, requested
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.evidence.selection import NO_PAIRS, STABLE
+from evichain.evidence.settling import NONE, Layout, Settled, lay_out, settle
+from evichain.kernels import Flags, Ints, Longs
+from evichain.ratings.side import Side
+
+
+@dataclass
+class Block:
+    """The rows of one side at one depth, and how the generated ones come about."""
+
+    prototypes: Ints
+    entities: Ints
+    layout: Layout | None = None
+    variant_node: Ints = field(default_factory=lambda: NONE)
+    variant_pair: Ints = field(default_factory=lambda: NONE)
+
+    @property
+    def rows(self) -> int:
+        return len(self.prototypes) + len(self.entities) + len(self.variant_node)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The blocks by (depth, side), and the row of each request at depth 0 (-1: nothing)."""
+
+    blocks: dict[tuple[int, Side], Block]
+    rows: tuple[Ints, Ints]
+    counters: Counters | None = None
+
+    def upward(self) -> Iterator[tuple[int, Side, Block]]:
+        """The blocks in an order in which each comes after what it is made from."""
+        for depth, side in sorted(self.blocks, reverse=True):
+            yield depth, side, self.blocks[depth, side]
+
+    @property
+    def pairs(self) -> int:
+        """How many times a generator is evaluated: distinct (source, rating) by depth."""
+        return sum(len(b.layout.pair_value) for b in self.blocks.values() if b.layout)
+
+    @property
+    def links(self) -> int:
+        """How many pieces of evidence are averaged."""
+        return sum(len(b.layout.link_pair) for b in self.blocks.values() if b.layout)
+
+
+def make_plan(
+    pool: Pool,
+    policy: Policy,
+    users: Ints,
+    items: Ints,
+    *,
+    seed: int = STABLE,
+    hidden: Longs = NO_PAIRS,
+    counting: bool = False,
+) -> Plan:
+    """Plan the depth-0 embeddings of users and items given by index (UNKNOWN: nothing).
+
+    Args:
+        seed: draws the evidence; STABLE gives the choice used for serving.
+        hidden: pairs that are no evidence to anyone (see `selection.hide`).
+        counting: also count what the recursion would do.
+    """
+    blocks: dict[tuple[int, Side], Block] = {}
+    rows, tallies = [], []
+    for side, entities in zip(Side, (users, items), strict=True):
+        chain = _Chain(pool, policy, side, entities, seed, hidden, counting)
+        blocks.update(chain.blocks)
+        rows.append(chain.rows)
+        if counting:
+            tallies.append(chain.tally())
+    counters = tallies[0] + tallies[1] if counting else None
+    return Plan(blocks, (rows[0], rows[1]), counters)
+
+
+class _Chain:
+    """The blocks below the requests of one side: sides alternate with depth."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        policy: Policy,
+        side: Side,
+        entities: Ints,
+        seed: int,
+        hidden: Longs,
+        counting: bool,
+    ) -> None:
+        self.policy = policy
+        frontier, self.refs = requested(pool, side, entities)
+        self.frontiers, self.links = [frontier], list[Links]()
+        self.sides = [side]
+        for depth in range(policy.max_depth):
+            targets, at = self.frontiers[-1].entities, self.sides[-1]
+            if not len(targets):
+                break
+            links, frontier = expand(
+                pool, policy, at, depth, targets, seed, hidden, keep_dead=counting
+            )
+            self.links.append(links)
+            self.frontiers.append(frontier)
+            self.sides.append(at.opposite)
+        self.settled = self._settle()
+        self.blocks, row = self._lay_out()
+        self.rows = _request_rows(self.refs, len(self.frontiers[0].prototypes), row)
+
+    def _settle(self) -> list[Settled]:
+        settled: list[Settled] = []
+        below: Links | None = None
+        for depth in reversed(range(len(self.links))):
+            judged = settle(
+                self.frontiers[depth].entities,
+                self.links[depth],
+                below,
+                settled[0] if settled else None,
+                self.policy.cycle_blocking,
+            )
+            settled.insert(0, judged)
+            below = self.links[depth]
+        return settled
+
+    def _lay_out(self) -> tuple[dict[tuple[int, Side], Block], Ints]:
+        """The blocks, and the number of each depth-0 entity among the generated ones."""
+        blocks: dict[tuple[int, Side], Block] = {}
+        deepest = self.frontiers[-1]
+        below = Block(deepest.prototypes, NONE)
+        below_row = np.full(len(deepest.entities), -1, np.int32)
+        below_pair: Ints = NONE
+        below_links: Longs = NONE.astype(np.int64)
+        below_alive: Flags = NONE.astype(np.bool_)
+        blocks[len(self.links), self.sides[-1]] = below
+        for depth in reversed(range(len(self.links))):
+            frontier, judged = self.frontiers[depth], self.settled[depth]
+            layout, pair_of_link, variants = lay_out(
+                self.links[depth],
+                judged,
+                self.frontiers[depth + 1],
+                below_row,
+                below_alive,
+                len(below.entities),
+            )
+            if len(variants):
+                owner = np.searchsorted(below_links, variants, side="right") - 1
+                below.variant_node = below_row[owner]
+                below.variant_pair = below_pair[variants]
+            live = judged.count > 0
+            below = Block(frontier.prototypes, frontier.entities[live], layout)
+            below_row = np.where(live, np.cumsum(live, dtype=np.int32) - 1, -1).astype(np.int32)
+            below_pair, below_links = pair_of_link, self.links[depth].ptr
+            below_alive = judged.alive
+            blocks[depth, self.sides[depth]] = below
+        return blocks, below_row
+
+    def tally(self) -> Counters:
+        return count(self.policy, self.refs, self.frontiers, self.links, self.settled)
+
+
+def _request_rows(refs: Ints, prototypes: int, row: Ints) -> Ints:
+    found = np.full(len(refs), -1, np.int32)
+    stored = (refs < 0) & (refs != NOTHING)
+    found[stored] = -1 - refs[stored]
+    generated = refs >= 0
+    if generated.any() and len(row):
+        number = row[refs[generated]]
+        found[generated] = np.where(number >= 0, number + prototypes, -1)
+    return found

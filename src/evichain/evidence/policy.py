@@ -1,0 +1,43 @@
+"""What limits the evidence: the complexity controls of the paper, each one switchable."""
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+DEEPEST_EXACT_BLOCKING = 4
+
+
+class Policy(BaseModel):
+    """The controls under which an embedding is generated.
+
+    >>> [Policy(evidence_limit=20).limit(depth) for depth in range(6)]
+    [20, 10, 5, 2, 1, 1]
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    max_depth: int = Field(4, ge=0, le=16)
+    """MD: the depth at which only prototypes answer."""
+    evidence_limit: int = Field(80, ge=1, le=1_000_000)
+    """EL: how many pieces of evidence an embedding is generated from at most."""
+    telescoping: bool = True
+    """TEL: halve the evidence limit at each depth."""
+    prototype_prioritization: bool = True
+    """PP: take prototypes as evidence before anything else."""
+    cycle_blocking: bool = True
+    """CB: an entity is never evidence inside its own generation (max_depth <= 4)."""
+    caching: bool = True
+    """CA: generate an embedding once, not once a request. Changes cost, never values."""
+
+    @model_validator(mode="after")
+    def _blocking_is_exact(self) -> Self:
+        if self.cycle_blocking and self.max_depth > DEEPEST_EXACT_BLOCKING:
+            raise ValueError(
+                f"cycle_blocking is exact up to max_depth {DEEPEST_EXACT_BLOCKING}, "
+                f"not {self.max_depth}; switch it off or go less deep"
+            )
+        return self
+
+    def limit(self, depth: int) -> int:
+        """How many pieces of evidence an embedding at this depth may have."""
+        return max(1, self.evidence_limit >> depth) if self.telescoping else self.evidence_limit

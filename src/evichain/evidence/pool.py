@@ -1,0 +1,83 @@
+"""The prototypes of a graph, and where each entity's row holds them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evichain.kernels import Ints, Longs, kernel
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import Id
+from evichain.ratings.side import Side
+
+
+def most_rated(graph: Graph, side: Side, count: int) -> list[Id]:
+    """The ids of the `count` entities with most ratings; equal counts are settled by key."""
+    degrees = graph.rows[side].degrees
+    order = np.lexsort((graph.ids[side].keys, -degrees))[:count]
+    chosen: list[Id] = graph.ids[side].values[order].to_list()
+    return chosen
+
+
+@dataclass(frozen=True)
+class SidePool:
+    """The prototypes of one side, and the rows of the entities that may cite them.
+
+    `slot[i]` is the prototype number of entity i of this side, or -1. For entity j of the
+    opposite side, `cited[cited_ptr[j]:cited_ptr[j + 1]]` are the places of prototypes in
+    its row, counted from the row's start.
+    """
+
+    count: int
+    slot: Ints
+    cited_ptr: Longs
+    cited: Ints
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The prototypes of both sides of a graph."""
+
+    graph: Graph
+    ids: tuple[Sequence[Id], Sequence[Id]]
+    sides: tuple[SidePool, SidePool]
+
+    @classmethod
+    def of(cls, graph: Graph, ids: tuple[Sequence[Id], Sequence[Id]]) -> "Pool":
+        """Find these prototypes in a graph; those it does not have are never met."""
+        user, item = (_side_pool(graph, side, ids[side]) for side in Side)
+        return cls(graph, ids, (user, item))
+
+    @classmethod
+    def most_rated(cls, graph: Graph, counts: tuple[int, int]) -> "Pool":
+        """The most rated entities of each side as prototypes."""
+        user, item = (most_rated(graph, side, counts[side]) for side in Side)
+        return cls.of(graph, (user, item))
+
+
+def _side_pool(graph: Graph, side: Side, ids: Sequence[Id]) -> SidePool:
+    slot = np.full(len(graph.ids[side]), -1, np.int32)
+    index = graph.ids[side].index(ids)
+    slot[index[index >= 0]] = np.flatnonzero(index >= 0)
+    rows = graph.rows[side.opposite]
+    cited_ptr = np.zeros(len(rows) + 1, np.int64)
+    _cite(rows.indptr, rows.indices, slot, cited_ptr, np.empty(0, np.int32))
+    np.cumsum(cited_ptr, out=cited_ptr)
+    cited = np.empty(cited_ptr[-1], np.int32)
+    _cite(rows.indptr, rows.indices, slot, cited_ptr, cited)
+    return SidePool(len(ids), slot, cited_ptr, cited)
+
+
+@kernel
+def _cite(indptr: Longs, indices: Ints, slot: Ints, cited_ptr: Longs, cited: Ints) -> None:
+    """Note the places of prototypes; with no room for them, only count into cited_ptr[j + 1]."""
+    filling = len(cited) > 0
+    for row in range(len(indptr) - 1):
+        place = cited_ptr[row] if filling else 0
+        for i in range(indptr[row], indptr[row + 1]):
+            if slot[indices[i]] >= 0:
+                if filling:
+                    cited[place] = i - indptr[row]
+                place += 1
+        if not filling:
+            cited_ptr[row + 1] = place

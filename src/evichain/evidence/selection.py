@@ -1,0 +1,131 @@
+"""The choice of evidence: one function, used by the recursion, the plan and every engine.
+
+It is a pure function of (seed, side, entity, depth, the entity's ratings), and looks at
+no more of a row than it takes. Rows are in hash order, so any window of a row is a
+uniform sample of it:
+
+- with the seed STABLE the window begins at the row's start: the k smallest hashes, of
+  which a new rating changes at most one;
+- with any other seed it begins at a place drawn from (seed, side, entity, depth), and
+  wraps around.
+"""
+
+import numpy as np
+
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.kernels import Floats, Ints, Keys, Longs, kernel
+from evichain.ratings.hashing import mix
+from evichain.ratings.side import Side
+
+STABLE = 0
+NO_PAIRS: Longs = np.empty(0, np.int64)
+
+
+def selected(
+    pool: Pool, policy: Policy, side: Side, entity: int, depth: int, seed: int = STABLE,
+    hidden: Longs = NO_PAIRS,
+) -> tuple[Ints, Floats]:
+    """The evidence of one entity: opposite indices, and the ratings that link them."""
+    rows, cited = pool.graph.rows[side], pool.sides[side.opposite]
+    out = np.empty(min(policy.limit(depth), int(rows.degrees[entity])), np.int64)
+    found = select(
+        out, seed, side, entity, depth, policy.prototype_prioritization,
+        pool.graph.ids[side].keys, rows.indptr, rows.indices,
+        cited.slot, cited.cited_ptr, cited.cited, hidden,
+    )
+    places = out[:found]
+    return rows.indices[places], pool.graph.scale.decode(rows.codes[places])
+
+
+def hide(users: Ints, items: Ints) -> Longs:
+    """Pairs to leave out of all evidence, as a table that `select` looks up."""
+    size = 1 << max(4, int(len(users) * 2 - 1).bit_length() + 1) if len(users) else 0
+    table = np.full(size, -1, np.int64)
+    _fill(table, users, items)
+    return table
+
+
+@kernel
+def pair_key(side: int, entity: int, other: int) -> int:
+    """One number for a (user, item) pair, from whichever side it is seen."""
+    return (entity << 32) | other if side == 0 else (other << 32) | entity
+
+
+@kernel
+def _fill(table: Longs, users: Ints, items: Ints) -> None:
+    for i in range(len(users)):
+        key = pair_key(0, np.int64(users[i]), np.int64(items[i]))
+        place = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
+        while table[place] != -1 and table[place] != key:
+            place = (place + 1) & (len(table) - 1)
+        table[place] = key
+
+
+@kernel
+def _is_hidden(table: Longs, side: int, entity: int, other: int) -> bool:
+    if len(table) == 0:
+        return False
+    key = pair_key(side, np.int64(entity), np.int64(other))
+    place = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
+    while table[place] != -1:
+        if table[place] == key:
+            return True
+        place = (place + 1) & (len(table) - 1)
+    return False
+
+
+@kernel
+def _window_start(seed: int, side: int, key: int, depth: int, count: int) -> int:
+    if seed == 0 or count == 0:
+        return 0
+    draw = mix(np.uint64(seed) ^ mix(np.uint64(key) + np.uint64(2 * depth + side)))
+    return np.int64(draw % np.uint64(count))
+
+
+@kernel
+def select(
+    out: Longs,
+    seed: int,
+    side: int,
+    entity: int,
+    depth: int,
+    prioritize: bool,
+    keys: Keys,
+    indptr: Longs,
+    indices: Ints,
+    slot: Ints,
+    cited_ptr: Longs,
+    cited: Ints,
+    hidden: Longs,
+) -> int:
+    """Write the places of the evidence into `out`, as many as it holds; return how many.
+
+    `slot`, `cited_ptr` and `cited` are those of the opposite side's prototypes.
+    """
+    limit, found = len(out), 0
+    if prioritize:
+        first, count = cited_ptr[entity], cited_ptr[entity + 1] - cited_ptr[entity]
+        start = _window_start(seed, side, keys[entity], depth, count)
+        for i in range(count):
+            if found == limit:
+                return found
+            i += start
+            place = indptr[entity] + cited[first + (i if i < count else i - count)]
+            if not _is_hidden(hidden, side, entity, indices[place]):
+                out[found] = place
+                found += 1
+    first, count = indptr[entity], indptr[entity + 1] - indptr[entity]
+    start = _window_start(seed, side, keys[entity], depth, count)
+    for i in range(count):
+        if found == limit:
+            return found
+        i += start
+        place = first + (i if i < count else i - count)
+        other = indices[place]
+        if prioritize and slot[other] >= 0:
+            continue
+        if not _is_hidden(hidden, side, entity, other):
+            out[found] = place
+            found += 1
+    return found

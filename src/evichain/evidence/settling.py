@@ -1,0 +1,220 @@
+"""The way up: what of the evidence is alive, and how it is laid out for the arithmetic.
+
+With cycle blocking, the value of y as evidence for x leaves x out of y's mean. Where x is
+not among y's evidence that is y's common value; where it is, it is a variant of y of its
+own, made by subtraction from y's sum.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evichain.evidence.expansion import Frontier, Links, intern, table_for
+from evichain.kernels import Flags, Floats, Ints, Longs, kernel
+
+EMPTY_PTR: Longs = np.zeros(1, np.int64)
+NONE: Ints = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Links judged: which are alive, and which meet their own origin one step on.
+
+    `mutual[e]` is the link below that leads straight back from e's evidence to its
+    target, or -1; `count[i]` is the number of live links of entity i.
+    """
+
+    alive: Flags
+    mutual: Longs
+    count: Ints
+
+
+def settle(
+    targets: Ints, links: Links, below: Links | None, settled: Settled | None, blocking: bool
+) -> Settled:
+    """Judge the links of one depth, given those of the depth below (none at the bottom)."""
+    if below is None or settled is None:
+        below = Links(EMPTY_PTR, NONE, NONE, np.empty(0, np.float32))
+        settled = Settled(np.empty(0, np.bool_), np.empty(0, np.int64), NONE)
+    return Settled(
+        *_settle(
+            targets, links.ptr, links.ref, below.ptr, below.entity,
+            settled.alive, settled.count, blocking,
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Live links as arrays for the arithmetic: distinct (source, rating) pairs, and means.
+
+    Pairs are grouped by source: those of source s are `source_ptr[s]:source_ptr[s + 1]`.
+    Node i is the mean of `link_pair[node_ptr[i]:node_ptr[i + 1]]`, and pair p is part of
+    the nodes `pair_node[pair_ptr[p]:pair_ptr[p + 1]]`.
+    """
+
+    source_ptr: Longs
+    pair_source: Ints
+    pair_value: Floats
+    node_ptr: Longs
+    link_pair: Ints
+    pair_ptr: Longs
+    pair_node: Ints
+
+
+def lay_out(
+    links: Links,
+    settled: Settled,
+    below: Frontier,
+    below_row: Ints,
+    below_alive: Flags,
+    below_nodes: int,
+) -> tuple[Layout, Ints, Longs]:
+    """Number the pairs behind the live links of one depth.
+
+    Sources are the rows of the block below: its prototypes, its `below_nodes` live nodes
+    (`below_row` gives each entity's number among them, `below_alive` judges its links), then
+    the variants found here.
+
+    Returns the layout, the pair of every link (-1 for dead ones), and for each variant
+    the link of the block below that it leaves out.
+    """
+    source, variants = _sources(
+        links.ref,
+        settled.alive,
+        settled.mutual,
+        len(below.prototypes),
+        below_row,
+        below_alive,
+        below_nodes,
+    )
+    sources = len(below.prototypes) + below_nodes + len(variants)
+    *arrays, pair_of_link = _lay_out(
+        links.ptr, settled.alive, settled.count, source, links.value,
+        links.value.view(np.int32), sources,
+    )
+    return Layout(*arrays), pair_of_link, variants
+
+
+@kernel
+def _settle(
+    targets: Ints,
+    ptr: Longs,
+    ref: Ints,
+    below_ptr: Longs,
+    below_entity: Ints,
+    below_alive: Flags,
+    below_count: Ints,
+    blocking: bool,
+) -> tuple[Flags, Longs, Ints]:
+    alive = np.zeros(len(ref), np.bool_)
+    mutual = np.full(len(ref), -1, np.int64)
+    count = np.zeros(len(targets), np.int32)
+    nodes_below = len(below_count)
+    for i in range(len(targets)):
+        for e in range(ptr[i], ptr[i + 1]):
+            node = ref[e]
+            if node < 0:
+                alive[e] = node >= -2147483647
+            elif node < nodes_below:
+                parts = below_count[node]
+                if blocking:
+                    for m in range(below_ptr[node], below_ptr[node + 1]):
+                        if below_entity[m] == targets[i]:
+                            mutual[e] = m
+                            parts -= below_alive[m]
+                            break
+                alive[e] = parts > 0
+            count[i] += alive[e]
+    return alive, mutual, count
+
+
+@kernel
+def _sources(
+    ref: Ints,
+    alive: Flags,
+    mutual: Longs,
+    prototypes: int,
+    below_row: Ints,
+    below_alive: Flags,
+    below_nodes: int,
+) -> tuple[Ints, Longs]:
+    source = np.full(len(ref), -1, np.int32)
+    variants = np.empty(len(ref), np.int64)
+    found = 0
+    for e in range(len(ref)):
+        if not alive[e]:
+            continue
+        if ref[e] < 0:
+            source[e] = -1 - ref[e]
+        elif mutual[e] < 0 or not below_alive[mutual[e]]:
+            source[e] = prototypes + below_row[ref[e]]
+        else:
+            source[e] = prototypes + below_nodes + found
+            variants[found] = mutual[e]
+            found += 1
+    return source, variants[:found].copy()
+
+
+@kernel
+def _lay_out(
+    ptr: Longs, alive: Flags, count: Ints, source: Ints, value: Floats, bits: Ints, sources: int
+) -> tuple[Longs, Ints, Floats, Longs, Ints, Longs, Ints, Ints]:
+    live = nodes = 0
+    for i in range(len(count)):
+        live += count[i]
+        nodes += count[i] > 0
+
+    keys, numbers = table_for(live)
+    pair_of_link = np.full(len(source), -1, np.int32)
+    first_link = np.empty(live, np.int64)
+    source_ptr = np.zeros(sources + 1, np.int64)
+    pairs = 0
+    for e in range(len(source)):
+        if alive[e]:
+            key = (np.int64(source[e]) << 32) | (np.int64(bits[e]) & 0xFFFFFFFF)
+            pair = intern(keys, numbers, key, pairs)
+            if pair == pairs:
+                first_link[pairs] = e
+                source_ptr[source[e] + 1] += 1
+                pairs += 1
+            pair_of_link[e] = pair
+
+    for s in range(sources):
+        source_ptr[s + 1] += source_ptr[s]
+    cursor = source_ptr[:-1].copy()
+    renumbered = np.empty(pairs, np.int32)
+    pair_source, pair_value = np.empty(pairs, np.int32), np.empty(pairs, np.float32)
+    for pair in range(pairs):
+        e = first_link[pair]
+        place = cursor[source[e]]
+        cursor[source[e]] += 1
+        renumbered[pair] = place
+        pair_source[place], pair_value[place] = source[e], value[e]
+
+    node_ptr = np.zeros(nodes + 1, np.int64)
+    link_pair = np.empty(live, np.int32)
+    pair_ptr = np.zeros(pairs + 1, np.int64)
+    node = links = 0
+    for i in range(len(count)):
+        for e in range(ptr[i], ptr[i + 1]):
+            if alive[e]:
+                pair_of_link[e] = renumbered[pair_of_link[e]]
+                link_pair[links] = pair_of_link[e]
+                pair_ptr[pair_of_link[e] + 1] += 1
+                links += 1
+        if count[i] > 0:
+            node += 1
+            node_ptr[node] = links
+
+    for pair in range(pairs):
+        pair_ptr[pair + 1] += pair_ptr[pair]
+    back = pair_ptr[:-1].copy()
+    pair_node = np.empty(live, np.int32)
+    for node in range(nodes):
+        for k in range(node_ptr[node], node_ptr[node + 1]):
+            pair_node[back[link_pair[k]]] = node
+            back[link_pair[k]] += 1
+    return (
+        source_ptr, pair_source, pair_value, node_ptr, link_pair, pair_ptr, pair_node, pair_of_link
+    )

@@ -1,0 +1,78 @@
+"""Compiled kernels: how one is declared, and how one runs over a range on all cores.
+
+Kernels release the interpreter's lock and write disjoint parts of their output, so plain
+threads do, and any number of callers may run them at once (which numba's own parallel
+loops do not allow on every platform).
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
+Codes = Bytes | Floats
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_SMALLEST_SHARE = 64
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function over arrays; kept on disk between runs, free of the lock."""
+    return cast(Function, njit(cache=True, nogil=True)(function))
+
+
+def fast_kernel(function: Function) -> Function:
+    """A kernel whose float sums may be reordered, which lets them use vector registers."""
+    return cast(Function, njit(cache=True, nogil=True, fastmath=True)(function))
+
+
+@cache
+def thread_count() -> int:
+    """As many threads as PyTorch uses by default: OMP_NUM_THREADS, or the cores we may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def _pool(_process: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_count(), thread_name_prefix="evichain")
+
+
+def in_threads(function: Callable[..., None], count: int, *arguments: Any) -> None:
+    """Call `function(start, stop, *arguments)` for shares that cover `range(count)`.
+
+    There are more shares than threads, so that an uneven one does not keep the others
+    waiting; the result must not depend on them.
+    """
+    lanes = thread_count()
+    shares = min(4 * lanes, count // _SMALLEST_SHARE)
+    if lanes == 1 or shares <= 1:
+        function(0, count, *arguments)
+        return
+    bounds = [count * i // shares for i in range(shares + 1)]
+
+    def run(lane: int) -> None:
+        for share in range(lane, shares, lanes):
+            function(bounds[share], bounds[share + 1], *arguments)
+
+    # The process id keys the pool because threads do not survive a fork.
+    others = [_pool(os.getpid()).submit(run, lane) for lane in range(1, lanes)]
+    run(0)
+    for other in others:
+        other.result()

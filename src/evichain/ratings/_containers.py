@@ -1,0 +1,194 @@
+"""Files as they lie on disk: in a folder, in a zip, plain or compressed; handed out plain.
+
+What is packed is unpacked into a temporary folder piece by piece, so that memory stays small, and
+up to a limit, so that a small file cannot blow up into one that fills the disk.
+"""
+
+import gzip
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import zstandard
+
+from evichain.errors import DataError
+
+PACKED = (".gz", ".zst")
+_PIECE = 1 << 20
+# Zstandard can say 128 KiB in 4 bytes, and gives all that a piece of input unpacks to at once.
+_ZSTD_PIECE = 1 << 12
+# Ratings as text pack 3 to 30 times; what packs more than this is no ratings file.
+_MOST_RATIO = 300
+_ALWAYS_ALLOWED = 64 << 20
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, zstandard.ZstdError)
+
+
+class Files:
+    """The files of a folder or of a zip archive, by name, each as a plain file when asked for."""
+
+    def __init__(self, place: Path, temporary: Path, archive: zipfile.ZipFile | None) -> None:
+        self.place = place
+        self._temporary = temporary
+        self._archive = archive
+
+    def names(self) -> list[str]:
+        """All files, hidden ones and those that systems leave behind excepted."""
+        if self._archive is None:
+            names = [path.name for path in self.place.iterdir() if path.is_file()]
+        else:
+            names = [info.filename for info in self._archive.infolist() if not info.is_dir()]
+        hidden = (".", "__MACOSX")
+        return sorted(
+            name
+            for name in names
+            if not any(part.startswith(hidden) for part in PurePosixPath(name).parts)
+        )
+
+    def __contains__(self, name: str) -> bool:
+        if self._archive is None:
+            return (self.place / name).is_file()
+        return name in self._archive.NameToInfo
+
+    def said(self, name: str) -> str:
+        """The file as named in messages."""
+        if self._archive is None:
+            return str(self.place / name)
+        return f"{self.place} ({name})"
+
+    def plain(self, name: str) -> Path:
+        """A plain file with the content of `name`, good until the files are closed."""
+        path = self.place / name
+        if self._archive is not None:
+            path = self._unzip(name)
+        packing = packing_of(path)
+        if PurePosixPath(name).suffix in PACKED and packing is None:
+            raise DataError(
+                f"named {PurePosixPath(name).suffix} but not packed so",
+                where=self.said(name),
+                right="Leave the suffix off a file that is not compressed.",
+            )
+        if packing is None:
+            return path
+        target = self._target(PurePosixPath(name).stem)
+        open_packed = gzip.open if packing == ".gz" else _open_zstd
+        with self._damage_reported(name), open_packed(path, "rb") as source:
+            self._unpack(source, target, name, path.stat().st_size)
+        return target
+
+    def _unzip(self, name: str) -> Path:
+        assert self._archive is not None
+        info = self._archive.getinfo(name)
+        target = self._target(PurePosixPath(name).name)
+        if info.flag_bits & 1:
+            raise DataError("is encrypted", where=self.said(name), right="Unpack it first.")
+        if info.file_size > self._limit(info.compress_size):
+            self._too_large(name)
+        with self._damage_reported(name), self._archive.open(info) as source:
+            self._unpack(source, target, name, info.compress_size)
+        return target
+
+    def _unpack(self, source: IO[bytes], target: Path, name: str, packed_size: int) -> None:
+        limit = self._limit(packed_size)
+        with target.open("wb") as sink:
+            while piece := source.read(_PIECE):
+                limit -= len(piece)
+                if limit < 0:
+                    self._too_large(name)
+                sink.write(piece)
+
+    def _limit(self, packed_size: int) -> int:
+        free = shutil.disk_usage(self._temporary).free
+        return min(max(_ALWAYS_ALLOWED, packed_size * _MOST_RATIO), free * 9 // 10)
+
+    def _too_large(self, name: str) -> None:
+        raise DataError(
+            f"unpacks to more than {self._limit(0) >> 20} MiB and {_MOST_RATIO} times its size, "
+            "or to more than the temporary folder can hold",
+            where=self.said(name),
+            right="If it really holds ratings, unpack it and give the plain file.",
+        )
+
+    def _target(self, name: str) -> Path:
+        return Path(tempfile.mkdtemp(dir=self._temporary)) / name
+
+    @contextmanager
+    def _damage_reported(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (*_DAMAGED, NotImplementedError) as error:
+            raise damaged(self.said(name), error) from error
+
+
+def packing_of(path: Path) -> str | None:
+    """How a file is compressed, by its first bytes."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start[:2] == b"\x1f\x8b":
+        return ".gz"
+    return ".zst" if start == b"\x28\xb5\x2f\xfd" else None
+
+
+def damaged(where: str, error: Exception) -> DataError:
+    """An archive that ends too early or is broken."""
+    return DataError(
+        f"damaged or cut short ({str(error) or type(error).__name__})",
+        where=where,
+        right="Copy or download it again.",
+    )
+
+
+@contextmanager
+def open_files(path: Path) -> Iterator[tuple[Files, str | None]]:
+    """The files at a path, and which of them was meant if the path names one."""
+    with tempfile.TemporaryDirectory(prefix="evichain-") as temporary:
+        if path.is_dir():
+            yield Files(path, Path(temporary), None), None
+        elif not path.exists():
+            raise DataError("no such file", where=str(path), right="Check the path.")
+        elif not zipfile.is_zipfile(path):
+            if path.suffix == ".zip":
+                raise damaged(str(path), zipfile.BadZipFile("not a zip archive"))
+            yield Files(path.parent, Path(temporary), None), path.name
+        else:
+            try:
+                archive = zipfile.ZipFile(path)
+            except _DAMAGED as error:
+                raise damaged(str(path), error) from error
+            with archive:
+                yield Files(path, Path(temporary), archive), None
+
+
+class _Zstd:
+    """Reads Zstandard frames and, unlike the library's reader, minds where the last one ends."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+        self._new: Callable[[], zstandard.ZstdDecompressionObj] = (
+            zstandard.ZstdDecompressor().decompressobj
+        )
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._rest = b""
+
+    def read(self, _: int = -1) -> bytes:
+        while packed := self._rest or self._source.read(_ZSTD_PIECE):
+            frame = self._frame = self._frame or self._new()
+            piece = frame.decompress(packed)
+            self._rest = frame.unused_data
+            if frame.eof:
+                self._frame = None
+            if piece:
+                return piece
+        if self._frame is not None:
+            raise EOFError("the last Zstandard frame is not complete")
+        return b""
+
+
+@contextmanager
+def _open_zstd(path: Path, _: str) -> Iterator[_Zstd]:
+    with path.open("rb") as source:
+        yield _Zstd(source)

@@ -1,0 +1,182 @@
+"""The ratings as a two-way graph: for each side, who rated or was rated by whom, and how.
+
+Immutable; 32-bit indices and 8-bit levels (32-bit floats for continuous scales), so about
+ten bytes a rating; saved as plain arrays that a later process maps instead of reading.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from evichain.errors import DataError, ModelError
+from evichain.kernels import Floats, Ints, Longs
+from evichain.ratings.ids import Id, Ids
+from evichain.ratings.rows import Rows, build_rows, merge_rows
+from evichain.ratings.scale import Scale
+from evichain.ratings.side import Side
+from evichain.ratings.table import Ratings
+
+_FORMAT = 1
+_ARRAYS = ("indptr", "indices", "codes")
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Ids, rows and scale; `ids[side]` and `rows[side]` are those of a side.
+
+    >>> graph = Graph.build(Ratings.from_arrays(["ann", "ann", "bob"], [7, 9, 9], [5, 3, 4]))
+    >>> graph
+    Graph(users=2, items=2, ratings=3)
+    >>> sorted(graph.rated(Side.USER, 0))
+    [(7, 5.0), (9, 3.0)]
+    """
+
+    ids: tuple[Ids, Ids]
+    rows: tuple[Rows, Rows]
+    scale: Scale
+    mean: float
+    titles: pl.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        users, items = (len(self.ids[side]) for side in Side)
+        return f"Graph(users={users}, items={items}, ratings={len(self)})"
+
+    def __len__(self) -> int:
+        return len(self.rows[Side.USER].indices)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(rows.nbytes for rows in self.rows)
+
+    @classmethod
+    def build(cls, ratings: Ratings) -> "Graph":
+        """The graph of a ratings table."""
+        if not len(ratings):
+            raise DataError("there are no ratings", where=ratings.name, right="Give at least one.")
+        nobody = (Ids(pl.Series([], dtype=pl.Int64)),) * 2
+        return _assemble(ratings, nobody, Scale.of(ratings.frame["rating"].to_numpy()))
+
+    def extended(self, ratings: Ratings) -> "Graph":
+        """The graph with these ratings too; known entities keep their indices.
+
+        `mean` stays: it is a constant of whatever was trained on the graph.
+        """
+        if not len(ratings):
+            return self
+        scale = self.scale.widened(ratings.frame["rating"].to_numpy())
+        new = _assemble(ratings, self.ids, scale)
+        rows = []
+        for side in Side:
+            own, other = new.ids[side], new.ids[side.opposite]
+            recoded = Rows(
+                self.rows[side].indptr,
+                self.rows[side].indices,
+                scale.encode(self.scale.decode(self.rows[side].codes))
+                if scale.levelled != self.scale.levelled or scale.levels.size > self.scale.levels.size
+                else self.rows[side].codes,
+            )
+            rows.append(merge_rows(side, recoded, new.rows[side], own.keys, other.keys))
+        titles = [t for t in (self.titles, ratings.titles) if t is not None]
+        merged = pl.concat(titles).unique("item_id", keep="last") if titles else None
+        return Graph(new.ids, (rows[0], rows[1]), scale, self.mean, merged)
+
+    def rated(self, side: Side, index: int) -> list[tuple[Id, float]]:
+        """What one entity rated or was rated by, as (opposite id, rating)."""
+        indices, codes = self.rows[side].row(index)
+        names = self.ids[side.opposite].values[indices].to_list()
+        return list(zip(names, self.scale.decode(codes).tolist(), strict=True))
+
+    def pairs(self, positions: Longs) -> tuple[Ints, Ints, Floats]:
+        """Users, items and ratings at positions of the user rows."""
+        rows = self.rows[Side.USER]
+        users = np.searchsorted(rows.indptr, positions, side="right") - 1
+        ratings = self.scale.decode(rows.codes[positions])
+        return users.astype(np.int32), rows.indices[positions], ratings
+
+    @cached_property
+    def _title_of(self) -> dict[Id, str]:
+        if self.titles is None:
+            return {}
+        return dict(self.titles.select("item_id", "title").iter_rows())
+
+    def title(self, identifier: Id) -> str:
+        """The item's title, or its id as text."""
+        return self._title_of.get(identifier, str(identifier))
+
+    def save(self, folder: Path) -> None:
+        """Write the graph into a folder that does not exist yet."""
+        folder.mkdir(parents=True)
+        for side in Side:
+            for array in _ARRAYS:
+                np.save(folder / f"{side.noun}_{array}.npy", getattr(self.rows[side], array))
+            np.save(folder / f"{side.noun}_keys.npy", self.ids[side].keys)
+            frame = pl.DataFrame({"id": self.ids[side].values})
+            frame.write_parquet(folder / f"{side.noun}_ids.parquet")
+        if self.titles is not None:
+            self.titles.write_parquet(folder / "titles.parquet")
+        np.save(folder / "levels.npy", self.scale.levels)
+        meta = {
+            "format": _FORMAT,
+            "low": self.scale.low,
+            "high": self.scale.high,
+            "mean": self.mean,
+        }
+        (folder / "graph.json").write_text(json.dumps(meta, indent=2) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> "Graph":
+        """Map a saved graph into memory; nothing is read until it is used."""
+        try:
+            meta = json.loads((folder / "graph.json").read_text())
+            if meta["format"] != _FORMAT:
+                raise ModelError(
+                    f"graph format {meta['format']} is not {_FORMAT}",
+                    where=str(folder),
+                    right="Build it again with this version of evichain.",
+                )
+            ids, rows = [], []
+            for side in Side:
+                frame = pl.read_parquet(folder / f"{side.noun}_ids.parquet")
+                ids.append(Ids(frame["id"], _map(folder, side, "keys")))
+                rows.append(Rows(*(_map(folder, side, array) for array in _ARRAYS)))
+            levels = np.load(folder / "levels.npy", allow_pickle=False)
+            titles = folder / "titles.parquet"
+            return cls(
+                (ids[0], ids[1]),
+                (rows[0], rows[1]),
+                Scale(levels, meta["low"], meta["high"]),
+                meta["mean"],
+                pl.read_parquet(titles) if titles.exists() else None,
+            )
+        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+            raise ModelError(
+                f"no readable graph ({error})",
+                where=str(folder),
+                right="Give the folder of a saved graph or model.",
+            ) from error
+
+
+def _map(folder: Path, side: Side, array: str) -> np.ndarray:
+    mapped: np.ndarray = np.load(
+        folder / f"{side.noun}_{array}.npy", mmap_mode="r", allow_pickle=False
+    )
+    return mapped
+
+
+def _assemble(ratings: Ratings, known: tuple[Ids, Ids], scale: Scale) -> Graph:
+    """The graph of a table alone, over the known ids and its own."""
+    frame = ratings.frame
+    ids = tuple(known[side].extended(frame[side.column]) for side in Side)
+    index = [ids[side].encode(frame[side.column]) for side in Side]
+    codes = scale.encode(frame["rating"].to_numpy())
+    rows = []
+    for side in Side:
+        other = side.opposite
+        rows.append(
+            build_rows(side, index[side], index[other], codes, ids[side].keys, ids[other].keys)
+        )
+    return Graph((ids[0], ids[1]), (rows[0], rows[1]), scale, ratings.mean, ratings.titles)

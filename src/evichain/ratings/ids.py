@@ -1,0 +1,116 @@
+"""The ids of one side: as they came, with an index and a stable 64-bit key for each.
+
+The index says where an entity's rows lie and depends on what else is in the table; the
+key depends on the id alone, so that whatever is drawn by key (the evidence above all) is
+the same in every process, whichever other entities it knows.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+import polars as pl
+
+from evichain.errors import DataError
+from evichain.kernels import Ints, Keys
+
+Id = int | str
+UNKNOWN = -1
+
+
+def stable_key(identifier: Id) -> int:
+    """A 64-bit key of an id's text: the same on every machine, for 7 and for "7"."""
+    digest = blake2b(str(identifier).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+class Ids:
+    """Distinct ids, all integers or all strings; position is index.
+
+    >>> ids = Ids(pl.Series(["ann", "bob"]))
+    >>> ids.index(["bob", "eve"]).tolist()
+    [1, -1]
+    >>> ids[1]
+    'bob'
+    """
+
+    def __init__(
+        self, values: pl.Series, keys: Keys | None = None
+    ) -> None:
+        self.values = values
+        if keys is None:
+            keys = np.fromiter(map(stable_key, values), np.uint64, len(values))
+        self.keys = keys
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: int) -> Id:
+        found: Id = self.values[int(index)]
+        return found
+
+    @cached_property
+    def _index_of(self) -> dict[Id, int]:
+        return {identifier: index for index, identifier in enumerate(self.values)}
+
+    @property
+    def integers(self) -> bool:
+        """Whether these ids are integers (and not strings)."""
+        return self.values.dtype.is_integer()
+
+    def native(self, identifier: object) -> Id | None:
+        """The id in this side's type: "7" and 7 mean the same; None when it cannot be one."""
+        if not self.integers:
+            return str(identifier)
+        try:
+            number = int(identifier)  # type: ignore[call-overload]
+        except (TypeError, ValueError):
+            return None
+        return number if str(number) == str(identifier) else None
+
+    def index(self, identifiers: Iterable[object]) -> Ints:
+        """The index of each id; UNKNOWN for those not here."""
+        found = (self._index_of.get(self.native(i), UNKNOWN) for i in identifiers)  # type: ignore[arg-type]
+        return np.fromiter(found, np.int32)
+
+    def extended(self, identifiers: pl.Series) -> "Ids":
+        """These ids followed by those of `identifiers` that are new, ascending."""
+        if not len(self):
+            return Ids(identifiers.unique().sort())
+        fresh = self._cast(identifiers.unique()).sort()
+        fresh = fresh.filter(~fresh.is_in(self.values.implode()))
+        if not len(fresh):
+            return self
+        new = Ids(fresh)
+        return Ids(pl.concat([self.values, fresh]), np.concatenate([self.keys, new.keys]))
+
+    def _cast(self, identifiers: pl.Series) -> pl.Series:
+        cast = identifiers.cast(self.values.dtype, strict=False)
+        if cast.null_count():
+            culprit = identifiers.filter(cast.is_null())[0]
+            raise DataError(
+                f"the id {culprit!r} is no integer, and the ids known so far are",
+                right="Use ids of one kind on each side.",
+            )
+        return cast
+
+    def encode(self, identifiers: pl.Series) -> Ints:
+        """The index of each row of a long column, all of them known."""
+        numbers = pl.int_range(len(self), dtype=pl.Int32, eager=True)
+        column = self._cast(identifiers)
+        if self.integers:
+            return _encode_integers(column, self.values)
+        return column.replace_strict(self.values, numbers, return_dtype=pl.Int32).to_numpy()
+
+
+def _encode_integers(column: pl.Series, values: pl.Series) -> Ints:
+    """Integer ids are mostly dense: a table by value beats any search. Else, binary search."""
+    ids, rows = values.to_numpy(), column.to_numpy()
+    low, span = int(ids.min()), int(ids.max()) - int(ids.min()) + 1
+    if span <= 4 * len(rows) + 1024:
+        table = np.empty(span, np.int32)
+        table[ids - low] = np.arange(len(ids), dtype=np.int32)
+        return table[rows - low]
+    order = np.argsort(ids)
+    return order[np.searchsorted(ids, rows, sorter=order)].astype(np.int32)

@@ -1,0 +1,75 @@
+"""Ratings from files: any format, plain or packed, alone or in the folder they came in."""
+
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from evichain.errors import DataError
+from evichain.ratings._cleaning import clean
+from evichain.ratings._columns import ITEM
+from evichain.ratings._containers import PACKED, Files, open_files
+from evichain.ratings._formats import faults_explained, scan
+from evichain.ratings._titles import read_titles
+from evichain.ratings.table import Ratings
+
+# The names that ratings have in the sets people pass around, the most telling first.
+_KNOWN = ("u.data", "ratings.dat", "ratings.csv", "ratings.parquet", "ratings.tsv")
+_KNOWN += ("ratings.ndjson", "ratings.jsonl")
+_SUFFIXES = (".inter", ".csv", ".tsv", ".parquet", ".ndjson", ".jsonl", ".dat", ".data")
+
+
+def read_ratings(path: str | Path, *, format: str | None = None) -> Ratings:
+    """Read a ratings file, or the ratings of a folder or zip such as MovieLens is given out in.
+
+    Args:
+        path: CSV, TSV, Parquet, NDJSON, MovieLens `u.data`, `ratings.dat`, `ratings.csv` or
+            RecBole `.inter`; plain, .gz, .zst or in a .zip. Item titles are read from the file
+            that these sets have them in, when it lies beside.
+        format: csv, tsv, dat, inter, parquet or ndjson, where name and content mislead.
+
+    Raises:
+        DataError: naming the file, and the row where there is one.
+    """
+    path = Path(path).expanduser()
+    with open_files(path) as (files, name):
+        return read_file(files, name or choose(files), format=format, name=str(path))
+
+
+def read_file(files: Files, file: str, *, format: str | None = None, name: str = "") -> Ratings:
+    """Read one of several files, with the titles beside it."""
+    plain = files.plain(file)
+    original = str(PurePosixPath(file).with_suffix("")) if file.endswith(PACKED) else file
+    where = files.said(file)
+    with faults_explained(plain, where):
+        frame, dropped = clean(scan(plain, original, where=where, format=format))
+        titles = read_titles(files, file, frame.schema[ITEM])
+    return replace(Ratings(frame), titles=titles, duplicates=dropped, name=name or where)
+
+
+def choose(files: Files) -> str:
+    """The one file with ratings in a folder or archive."""
+    names = [PurePosixPath(name) for name in files.names()]
+    bare = {path: path.with_suffix("") if path.suffix in PACKED else path for path in names}
+    for known in _KNOWN:
+        same = [path for path, plain in bare.items() if plain.name == known]
+        if same:
+            return str(_only(same, files))
+    for suffixes in (_SUFFIXES[:1], _SUFFIXES):
+        same = [path for path, plain in bare.items() if plain.suffix.lower() in suffixes]
+        if same:
+            return str(_only(same, files))
+    raise DataError(
+        "no ratings in it",
+        where=str(files.place),
+        right=f"It should hold one of {', '.join(_KNOWN)}, a .inter file or one ratings file.",
+    )
+
+
+def _only(paths: list[PurePosixPath], files: Files) -> PurePosixPath:
+    if len(paths) > 1:
+        listed = ", ".join(map(str, paths[:5])) + (" …" if len(paths) > 5 else "")
+        raise DataError(
+            f"several files could hold the ratings: {listed}",
+            where=str(files.place),
+            right="Give the path of one file, or name the right one ratings.csv.",
+        )
+    return paths[0]

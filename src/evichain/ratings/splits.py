@@ -1,0 +1,226 @@
+"""Ways to part ratings into those to learn from and those to be tested on.
+
+Every draw comes from the seed the caller gives: the same ratings and seed give the same parts.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evichain.errors import SplitError
+from evichain.ratings._columns import TIMESTAMP
+from evichain.ratings.side import Side
+from evichain.ratings.table import Ratings
+
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Ratings to learn from and ratings to be tested on."""
+
+    train: Ratings
+    test: Ratings
+    name: str
+
+
+def random_split(ratings: Ratings, fraction: float = 0.8, seed: int = 0) -> Split:
+    """Put a random `fraction` of the ratings in the training part."""
+    name = f"random:{fraction:g}"
+    order = _generator(seed).permutation(len(ratings))
+    return _parted(ratings, order[_share(len(ratings), fraction, name) :], name)
+
+
+def kfold(ratings: Ratings, k: int = 5, fold: int = 0, seed: int = 0) -> Split:
+    """Test on one of `k` equal random parts; over all folds each rating is tested once."""
+    name = f"kfold:{k}/{fold}"
+    if not 2 <= k <= len(ratings) or not 0 <= fold < k:
+        raise SplitError(
+            f"no fold {fold} of {k} of {len(ratings)} ratings",
+            where=name,
+            right="Folds are counted from 0 and there are at least 2: kfold:5/0 to kfold:5/4.",
+        )
+    order = _generator(seed).permutation(len(ratings))
+    return _parted(ratings, np.array_split(order, k)[fold], name)
+
+
+def user_split(
+    ratings: Ratings, fraction: float = 0.8, seed: int = 0, *, given: int | None = None
+) -> Split:
+    """Hold out whole users: all but a random `fraction` of them.
+
+    Args:
+        ratings: what to split.
+        fraction: the share of users who are not held out.
+        seed: of the draw.
+        given: how many random ratings of each user held out stay in the training part, as what
+            is known of a new user. None of them by default.
+    """
+    name = f"users:{fraction:g}"
+    codes, users = _codes(ratings, Side.USER)
+    generator = _generator(seed)
+    order = generator.permutation(len(users))
+    held = np.zeros(len(users), dtype=bool)
+    held[order[_share(len(users), fraction, name) :]] = True
+    tested = held[codes]
+    if given is not None:
+        if given < 0:
+            raise SplitError(f"given is {given}", where=name, right="It is 0 or more.")
+        tested &= _rank_within(codes, generator) >= given
+    return _parted(ratings, np.flatnonzero(tested), name)
+
+
+def time_split(ratings: Ratings, fraction: float = 0.8) -> Split:
+    """Learn from the first `fraction` of the ratings in time and test on the later ones."""
+    name = f"time:{fraction:g}"
+    if TIMESTAMP not in ratings.frame.columns:
+        raise SplitError(
+            f"{ratings.name or 'the table'} has no timestamps",
+            where=name,
+            right="Split it by rating (random:0.8) or by user (users:0.8).",
+        )
+    order = np.argsort(ratings.frame[TIMESTAMP].to_numpy(), kind="stable")
+    return _parted(ratings, order[_share(len(ratings), fraction, name) :], name)
+
+
+def given_split(train: Ratings, test: Ratings, *, name: str = "") -> Split:
+    """A split that someone else made.
+
+    Ids that are integers in one part and text in the other become text in both.
+    """
+    for side in Side:
+        types = {part.frame.schema[side.column] for part in (train, test)}
+        if len(types) > 1:
+            train, test = _with_text_ids(train, side), _with_text_ids(test, side)
+    return Split(train, test, name or f"{train.name},{test.name}")
+
+
+def growth(
+    ratings: Ratings,
+    fraction: float = 0.2,
+    seed: int = 0,
+    *,
+    always: Mapping[Side, Sequence[Any]] | None = None,
+) -> list[Ratings]:
+    """Ratings as they grow by new users and new items: the paper's online experiment.
+
+    Each element holds the ratings between the users and the items that are there by then; each
+    adds `fraction` of all users and of all items, in random order, and the last is everything.
+
+    Args:
+        ratings: everything.
+        fraction: the share of users and of items that each step adds.
+        seed: of the order in which they come.
+        always: ids, by side, that are there from the first step on (the prototypes).
+    """
+    if not 0 < fraction <= 1:
+        raise SplitError(f"a growth of {fraction:g}", right="It is above 0 and at most 1.")
+    steps = math.ceil(1 / fraction - 1e-9)
+    generator = _generator(seed)
+    arrival = np.zeros(len(ratings), dtype=np.int32)
+    for side in Side:
+        codes, ids = _codes(ratings, side)
+        order = generator.permutation(len(ids))
+        first = np.isin(order, _positions(ids, (always or {}).get(side, ()), side))
+        order = np.concatenate([order[first], order[~first]])
+        step_of = np.empty(len(ids), dtype=np.int32)
+        step_of[order] = np.minimum(np.arange(len(ids)) // (fraction * len(ids)), steps - 1)
+        step_of[order[: first.sum()]] = 0
+        arrival = np.maximum(arrival, step_of[codes])
+    parts = [ratings.take(arrival <= step) for step in range(steps)]
+    if not len(parts[0]):
+        raise SplitError(
+            f"no ratings in the first {fraction:g} of users and items",
+            right="Grow by larger steps, or name ids that are always there.",
+        )
+    return parts
+
+
+def cold_start(train: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> Ratings:
+    """Cut `n_users` random users to `n_ratings` random ratings each, as if they were new.
+
+    Users are drawn among those who have more than that.
+    """
+    codes, users = _codes(train, Side.USER)
+    rich = np.flatnonzero(np.bincount(codes, minlength=len(users)) > n_ratings)
+    if n_users < 0 or n_ratings < 0 or n_users > len(rich):
+        raise SplitError(
+            f"no {n_users} users to cut to {n_ratings} ratings",
+            where=train.name,
+            right=f"{len(rich)} users have more ratings than that.",
+        )
+    generator = _generator(seed)
+    cold = np.zeros(len(users), dtype=bool)
+    cold[generator.choice(rich, n_users, replace=False)] = True
+    return train.take(~cold[codes] | (_rank_within(codes, generator) < n_ratings))
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def _share(total: int, fraction: float, name: str) -> int:
+    """How many of a total a fraction is; an empty part is an error."""
+    if not 0 < fraction < 1:
+        raise SplitError(f"a share of {fraction:g}", where=name, right="It is between 0 and 1.")
+    count = round(total * fraction)
+    if not 0 < count < total:
+        raise SplitError(f"one part of {total} would be empty", where=name)
+    return count
+
+
+def _parted(ratings: Ratings, tested: npt.NDArray[np.int64], name: str) -> Split:
+    """Both parts in the order of the table, whatever order the draw had."""
+    mask = np.zeros(len(ratings), dtype=bool)
+    mask[tested] = True
+    for part, size in (("test", mask.sum()), ("training", len(mask) - mask.sum())):
+        if not size:
+            raise SplitError(f"the {part} part would be empty", where=name)
+    return Split(ratings.take(~mask), ratings.take(mask), name)
+
+
+def _codes(ratings: Ratings, side: Side) -> tuple[npt.NDArray[np.int64], pl.Series]:
+    """Each row's entity as a number, and the ids by number: sorted, so that only ids decide."""
+    values = ratings.frame[side.column]
+    ids = values.unique().sort()
+    if values.dtype == pl.Int64:
+        return np.searchsorted(ids.to_numpy(), values.to_numpy()), ids
+    numbers = pl.Series(np.arange(len(ids)))
+    return values.replace_strict(ids, numbers, return_dtype=pl.Int64).to_numpy(), ids
+
+
+def _positions(ids: pl.Series, wanted: Sequence[Any], side: Side) -> npt.NDArray[np.int64]:
+    known = dict(zip(ids.to_list(), range(len(ids)), strict=True)) if len(wanted) else {}
+    listed = np.asarray(wanted).tolist() if isinstance(wanted, np.ndarray) else list(wanted)
+    unknown = [id_ for id_ in listed if id_ not in known]
+    if unknown:
+        raise SplitError(
+            f"{side.noun} {unknown[0]!r} has no ratings", right="Name ids that are in the table."
+        )
+    return np.array([known[id_] for id_ in listed], dtype=np.int64)
+
+
+def _rank_within(
+    codes: npt.NDArray[np.int64], generator: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Each row's place in a random order of the rows of its entity."""
+    order = generator.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    grouped = codes[order]
+    starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
+    lengths = np.diff(np.r_[starts, len(codes)])
+    ranks = np.empty(len(codes), dtype=np.int64)
+    ranks[order] = np.arange(len(codes)) - np.repeat(starts, lengths)
+    return ranks
+
+
+def _with_text_ids(ratings: Ratings, side: Side) -> Ratings:
+    text = pl.col(side.column).cast(pl.String)
+    titles = ratings.titles
+    if titles is not None and side is Side.ITEM:
+        titles = titles.with_columns(text)
+    return replace(ratings, frame=ratings.frame.with_columns(text), titles=titles)
