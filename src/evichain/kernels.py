@@ -22,6 +22,7 @@ Keys = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 Codes = Bytes | Floats
+Int = int | np.int32 | np.int64
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -7,7 +7,7 @@ import numpy as np
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import select
-from evichain.kernels import Codes, Floats, Ints, Keys, Longs, kernel
+from evichain.kernels import Codes, Floats, Int, Ints, Keys, Longs, kernel
 from evichain.ratings.hashing import mix
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
@@ -98,13 +98,13 @@ def table_for(count: int) -> tuple[Longs, Ints]:
 
 
 @kernel
-def intern(keys: Longs, numbers: Ints, key: int, fresh: int) -> int:
+def intern(keys: Longs, numbers: Ints, key: Int, fresh: int) -> Int:
     """The number of `key`; `fresh` when it is new, which then is its number."""
     mask = len(keys) - 1
     place = np.int64(mix(np.uint64(key)) & np.uint64(mask))
     while keys[place] != -1:
         if keys[place] == key:
-            return numbers[place]
+            return np.int32(numbers[place])
         place = (place + 1) & mask
     keys[place] = key
     numbers[place] = fresh
@@ -171,8 +171,19 @@ def _expand(
         if only_prototypes and prioritize:
             wanted = min(wanted, cited_ptr[target + 1] - cited_ptr[target])
         found = select(
-            places[:wanted], seed, side, target, depth, prioritize, own_keys, indptr, indices,
-            slot, cited_ptr, cited, hidden,
+            places[:wanted],
+            seed,
+            side,
+            target,
+            depth,
+            prioritize,
+            own_keys,
+            indptr,
+            indices,
+            slot,
+            cited_ptr,
+            cited,
+            hidden,
         )
         for k in range(found):
             place = places[k]

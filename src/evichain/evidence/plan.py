@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evichain.evidence.counters import Counters, count
-from evichain.evidence.expansion import NOTHING, Frontier, Links, expand, requested
+from evichain.evidence.expansion import NOTHING, Links, expand, requested
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import NO_PAIRS, STABLE
@@ -37,8 +37,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Plan:
-    """The blocks by (depth, side), and the row of each request at depth 0 (-1: nothing)."""
+    """The blocks by (depth, side), and the row of each request at the top (-1: nothing)."""
 
+    top: int
     blocks: dict[tuple[int, Side], Block]
     rows: tuple[Ints, Ints]
     counters: Counters | None = None
@@ -67,25 +68,27 @@ def make_plan(
     *,
     seed: int = STABLE,
     hidden: Longs = NO_PAIRS,
+    depth: int = 0,
     counting: bool = False,
 ) -> Plan:
-    """Plan the depth-0 embeddings of users and items given by index (UNKNOWN: nothing).
+    """Plan the embeddings of users and items given by index (UNKNOWN: nothing).
 
     Args:
         seed: draws the evidence; STABLE gives the choice used for serving.
+        depth: the depth they are asked for at; 0 for what a prediction is made of.
         hidden: pairs that are no evidence to anyone (see `selection.hide`).
         counting: also count what the recursion would do.
     """
     blocks: dict[tuple[int, Side], Block] = {}
     rows, tallies = [], []
     for side, entities in zip(Side, (users, items), strict=True):
-        chain = _Chain(pool, policy, side, entities, seed, hidden, counting)
+        chain = _Chain(pool, policy, side, entities, seed, hidden, depth, counting)
         blocks.update(chain.blocks)
         rows.append(chain.rows)
         if counting:
             tallies.append(chain.tally())
     counters = tallies[0] + tallies[1] if counting else None
-    return Plan(blocks, (rows[0], rows[1]), counters)
+    return Plan(depth, blocks, (rows[0], rows[1]), counters)
 
 
 class _Chain:
@@ -99,13 +102,14 @@ class _Chain:
         entities: Ints,
         seed: int,
         hidden: Longs,
+        top: int,
         counting: bool,
     ) -> None:
-        self.policy = policy
+        self.policy, self.top = policy, top
         frontier, self.refs = requested(pool, side, entities)
         self.frontiers, self.links = [frontier], list[Links]()
         self.sides = [side]
-        for depth in range(policy.max_depth):
+        for depth in range(top, policy.max_depth):
             targets, at = self.frontiers[-1].entities, self.sides[-1]
             if not len(targets):
                 break
@@ -122,16 +126,16 @@ class _Chain:
     def _settle(self) -> list[Settled]:
         settled: list[Settled] = []
         below: Links | None = None
-        for depth in reversed(range(len(self.links))):
+        for layer in reversed(range(len(self.links))):
             judged = settle(
-                self.frontiers[depth].entities,
-                self.links[depth],
+                self.frontiers[layer].entities,
+                self.links[layer],
                 below,
                 settled[0] if settled else None,
                 self.policy.cycle_blocking,
             )
             settled.insert(0, judged)
-            below = self.links[depth]
+            below = self.links[layer]
         return settled
 
     def _lay_out(self) -> tuple[dict[tuple[int, Side], Block], Ints]:
@@ -143,13 +147,13 @@ class _Chain:
         below_pair: Ints = NONE
         below_links: Longs = NONE.astype(np.int64)
         below_alive: Flags = NONE.astype(np.bool_)
-        blocks[len(self.links), self.sides[-1]] = below
-        for depth in reversed(range(len(self.links))):
-            frontier, judged = self.frontiers[depth], self.settled[depth]
+        blocks[self.top + len(self.links), self.sides[-1]] = below
+        for layer in reversed(range(len(self.links))):
+            frontier, judged = self.frontiers[layer], self.settled[layer]
             layout, pair_of_link, variants = lay_out(
-                self.links[depth],
+                self.links[layer],
                 judged,
-                self.frontiers[depth + 1],
+                self.frontiers[layer + 1],
                 below_row,
                 below_alive,
                 len(below.entities),
@@ -161,9 +165,9 @@ class _Chain:
             live = judged.count > 0
             below = Block(frontier.prototypes, frontier.entities[live], layout)
             below_row = np.where(live, np.cumsum(live, dtype=np.int32) - 1, -1).astype(np.int32)
-            below_pair, below_links = pair_of_link, self.links[depth].ptr
+            below_pair, below_links = pair_of_link, self.links[layer].ptr
             below_alive = judged.alive
-            blocks[depth, self.sides[depth]] = below
+            blocks[self.top + layer, self.sides[layer]] = below
         return blocks, below_row
 
     def tally(self) -> Counters:

@@ -8,6 +8,7 @@ import numpy as np
 from evichain.kernels import Ints, Longs, kernel
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
+from evichain.ratings.rows import Rows
 from evichain.ratings.side import Side
 
 
@@ -59,13 +60,17 @@ def _side_pool(graph: Graph, side: Side, ids: Sequence[Id]) -> SidePool:
     slot = np.full(len(graph.ids[side]), -1, np.int32)
     index = graph.ids[side].index(ids)
     slot[index[index >= 0]] = np.flatnonzero(index >= 0)
-    rows = graph.rows[side.opposite]
+    return SidePool(len(ids), slot, *cite(graph.rows[side.opposite], slot))
+
+
+def cite(rows: Rows, slot: Ints) -> tuple[Longs, Ints]:
+    """Where each row holds prototypes: offsets, and places counted from the row's start."""
     cited_ptr = np.zeros(len(rows) + 1, np.int64)
     _cite(rows.indptr, rows.indices, slot, cited_ptr, np.empty(0, np.int32))
     np.cumsum(cited_ptr, out=cited_ptr)
     cited = np.empty(cited_ptr[-1], np.int32)
     _cite(rows.indptr, rows.indices, slot, cited_ptr, cited)
-    return SidePool(len(ids), slot, cited_ptr, cited)
+    return cited_ptr, cited
 
 
 @kernel

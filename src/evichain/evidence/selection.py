@@ -14,7 +14,7 @@ import numpy as np
 
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.kernels import Floats, Ints, Keys, Longs, kernel
+from evichain.kernels import Floats, Int, Ints, Keys, Longs, kernel
 from evichain.ratings.hashing import mix
 from evichain.ratings.side import Side
 
@@ -23,16 +23,32 @@ NO_PAIRS: Longs = np.empty(0, np.int64)
 
 
 def selected(
-    pool: Pool, policy: Policy, side: Side, entity: int, depth: int, seed: int = STABLE,
+    pool: Pool,
+    policy: Policy,
+    side: Side,
+    entity: int,
+    depth: int,
+    seed: int = STABLE,
     hidden: Longs = NO_PAIRS,
 ) -> tuple[Ints, Floats]:
     """The evidence of one entity: opposite indices, and the ratings that link them."""
     rows, cited = pool.graph.rows[side], pool.sides[side.opposite]
-    out = np.empty(min(policy.limit(depth), int(rows.degrees[entity])), np.int64)
+    degree = int(rows.indptr[entity + 1] - rows.indptr[entity])
+    out = np.empty(min(policy.limit(depth), degree), np.int64)
     found = select(
-        out, seed, side, entity, depth, policy.prototype_prioritization,
-        pool.graph.ids[side].keys, rows.indptr, rows.indices,
-        cited.slot, cited.cited_ptr, cited.cited, hidden,
+        out,
+        seed,
+        side,
+        entity,
+        depth,
+        policy.prototype_prioritization,
+        pool.graph.ids[side].keys,
+        rows.indptr,
+        rows.indices,
+        cited.slot,
+        cited.cited_ptr,
+        cited.cited,
+        hidden,
     )
     places = out[:found]
     return rows.indices[places], pool.graph.scale.decode(rows.codes[places])
@@ -47,7 +63,7 @@ def hide(users: Ints, items: Ints) -> Longs:
 
 
 @kernel
-def pair_key(side: int, entity: int, other: int) -> int:
+def pair_key(side: int, entity: Int, other: Int) -> Int:
     """One number for a (user, item) pair, from whichever side it is seen."""
     return (entity << 32) | other if side == 0 else (other << 32) | entity
 
@@ -76,7 +92,7 @@ def _is_hidden(table: Longs, side: int, entity: int, other: int) -> bool:
 
 
 @kernel
-def _window_start(seed: int, side: int, key: int, depth: int, count: int) -> int:
+def _window_start(seed: int, side: int, key: int, depth: int, count: int) -> Int:
     if seed == 0 or count == 0:
         return 0
     draw = mix(np.uint64(seed) ^ mix(np.uint64(key) + np.uint64(2 * depth + side)))
@@ -110,8 +126,7 @@ def select(
         for i in range(count):
             if found == limit:
                 return found
-            i += start
-            place = indptr[entity] + cited[first + (i if i < count else i - count)]
+            place = indptr[entity] + cited[first + (start + i) % count]
             if not _is_hidden(hidden, side, entity, indices[place]):
                 out[found] = place
                 found += 1
@@ -120,8 +135,7 @@ def select(
     for i in range(count):
         if found == limit:
             return found
-        i += start
-        place = first + (i if i < count else i - count)
+        place = first + (start + i) % count
         other = indices[place]
         if prioritize and slot[other] >= 0:
             continue

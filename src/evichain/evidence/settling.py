@@ -38,8 +38,14 @@ def settle(
         settled = Settled(np.empty(0, np.bool_), np.empty(0, np.int64), NONE)
     return Settled(
         *_settle(
-            targets, links.ptr, links.ref, below.ptr, below.entity,
-            settled.alive, settled.count, blocking,
+            targets,
+            links.ptr,
+            links.ref,
+            below.ptr,
+            below.entity,
+            settled.alive,
+            settled.count,
+            blocking,
         )
     )
 
@@ -89,11 +95,16 @@ def lay_out(
         below_nodes,
     )
     sources = len(below.prototypes) + below_nodes + len(variants)
-    *arrays, pair_of_link = _lay_out(
-        links.ptr, settled.alive, settled.count, source, links.value,
-        links.value.view(np.int32), sources,
+    laid = _lay_out(
+        links.ptr,
+        settled.alive,
+        settled.count,
+        source,
+        links.value,
+        links.value.view(np.int32),
+        sources,
     )
-    return Layout(*arrays), pair_of_link, variants
+    return Layout(*laid[:7]), laid[7], variants
 
 
 @kernel
@@ -216,5 +227,12 @@ def _lay_out(
             pair_node[back[link_pair[k]]] = node
             back[link_pair[k]] += 1
     return (
-        source_ptr, pair_source, pair_value, node_ptr, link_pair, pair_ptr, pair_node, pair_of_link
+        source_ptr,
+        pair_source,
+        pair_value,
+        node_ptr,
+        link_pair,
+        pair_ptr,
+        pair_node,
+        pair_of_link,
     )

@@ -1,0 +1,1 @@
+"""The model: prototypes, generators, the chain, and the recursion it must agree with."""

@@ -41,19 +41,28 @@ class Chain(nn.Module):
         """How many numbers the model has learned."""
         return sum(p.numel() for p in self.parameters())
 
-    def embed(self, plan: Plan) -> tuple[Tensor, Tensor]:
-        """The depth-0 rows of users and of items."""
+    def rows(self, plan: Plan) -> dict[tuple[int, Side], Tensor]:
+        """The rows of every block of a plan."""
         rows: dict[tuple[int, Side], Tensor] = {}
         for depth, side, block in plan.upward():
             stored = torch.from_numpy(block.prototypes)
             found = nn.functional.embedding(stored, self.prototypes[side])
             if block.layout is not None and len(block.entities):
-                generator = self.generators[side]
-                assert isinstance(generator, Generator)
-                made = generator.generate(rows.pop((depth + 1, side.opposite)), block)
+                made = self.generator(side).generate(rows[depth + 1, side.opposite], block)
                 found = torch.cat([found, made]) if len(found) else made
             rows[depth, side] = found
-        return rows[0, Side.USER], rows[0, Side.ITEM]
+        return rows
+
+    def generator(self, side: Side) -> Generator:
+        """The generator of a side's embeddings."""
+        found = self.generators[side]
+        assert isinstance(found, Generator)
+        return found
+
+    def embed(self, plan: Plan) -> tuple[Tensor, Tensor]:
+        """The rows of users and of items that a plan's requests point into."""
+        rows = self.rows(plan)
+        return rows[plan.top, Side.USER], rows[plan.top, Side.ITEM]
 
     def forward(self, plan: Plan) -> Tensor:
         """The prediction for each (user, item) request of a plan."""

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import FunctionCtx
 
 from evichain.evidence.settling import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
@@ -19,18 +18,17 @@ from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 
 def spread(sources: Tensor, weight: Tensor, layout: Layout) -> Tensor:
     """`relu(sources[s] + r * weight)` for each pair (s, r)."""
-    result: Tensor = _Spread.apply(sources, weight, layout)
+    result: Tensor = _Spread.apply(sources, weight, layout)  # type: ignore[no-untyped-call]
     return result
 
 
-def evidence_mean(
-    pairs: Tensor, layout: Layout, variant_node: Ints, variant_pair: Ints
-) -> Tensor:
+def evidence_mean(pairs: Tensor, layout: Layout, variant_node: Ints, variant_pair: Ints) -> Tensor:
     """The mean of `relu(pairs)` over each node's links; then one row a variant.
 
     A variant is its node's mean with one pair left out.
     """
-    result: Tensor = _EvidenceMean.apply(pairs, layout, variant_node, variant_pair)
+    arguments = (pairs, layout, variant_node, variant_pair)
+    result: Tensor = _EvidenceMean.apply(*arguments)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -39,23 +37,33 @@ class _Spread(Function):
     def forward(ctx: Any, sources: Tensor, weight: Tensor, layout: Layout) -> Tensor:
         out = torch.empty(len(layout.pair_value), len(weight))
         in_threads(
-            _spread, len(layout.source_ptr) - 1, sources.detach().numpy(),
-            weight.detach().contiguous().numpy(), layout.source_ptr, layout.pair_value, out.numpy(),
+            _spread,
+            len(layout.source_ptr) - 1,
+            sources.detach().numpy(),
+            weight.detach().contiguous().numpy(),
+            layout.source_ptr,
+            layout.pair_value,
+            out.numpy(),
         )
         ctx.layout = layout
         ctx.save_for_backward(out)
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         (grad,) = grads
         (out,) = ctx.saved_tensors
         layout: Layout = ctx.layout
         masked = torch.empty_like(out)
         sources = torch.empty(len(layout.source_ptr) - 1, out.shape[1])
         in_threads(
-            _spread_back, len(layout.source_ptr) - 1, grad.contiguous().numpy(), out.numpy(),
-            layout.source_ptr, masked.numpy(), sources.numpy(),
+            _spread_back,
+            len(layout.source_ptr) - 1,
+            grad.contiguous().numpy(),
+            out.numpy(),
+            layout.source_ptr,
+            masked.numpy(),
+            sources.numpy(),
         )
         weight = torch.from_numpy(layout.pair_value) @ masked
         return sources, weight, None
@@ -71,15 +79,21 @@ class _EvidenceMean(Function):
         values, rows = pairs.detach().numpy(), out.numpy()
         in_threads(_mean, nodes, values, layout.node_ptr, layout.link_pair, rows)
         in_threads(
-            _leave_out, len(variant_node), values, layout.node_ptr, variant_node, variant_pair,
-            nodes, rows,
+            _leave_out,
+            len(variant_node),
+            values,
+            layout.node_ptr,
+            variant_node,
+            variant_pair,
+            nodes,
+            rows,
         )
         ctx.layout, ctx.variants = layout, (variant_node, variant_pair)
         ctx.save_for_backward(pairs)
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         (pairs,) = ctx.saved_tensors
         layout: Layout = ctx.layout
         variant_node, variant_pair = ctx.variants
@@ -103,7 +117,12 @@ class _EvidenceMean(Function):
 
 @fast_kernel
 def _spread(
-    start: int, stop: int, sources: Floats, weight: Floats, source_ptr: Longs, values: Floats,
+    start: int,
+    stop: int,
+    sources: Floats,
+    weight: Floats,
+    source_ptr: Longs,
+    values: Floats,
     out: Floats,
 ) -> None:
     for s in range(start, stop):
@@ -115,7 +134,12 @@ def _spread(
 
 @fast_kernel
 def _spread_back(
-    start: int, stop: int, grad: Floats, out: Floats, source_ptr: Longs, masked: Floats,
+    start: int,
+    stop: int,
+    grad: Floats,
+    out: Floats,
+    source_ptr: Longs,
+    masked: Floats,
     sources: Floats,
 ) -> None:
     for s in range(start, stop):
@@ -147,8 +171,14 @@ def _mean(
 
 @fast_kernel
 def _leave_out(
-    start: int, stop: int, pairs: Floats, node_ptr: Longs, variant_node: Ints,
-    variant_pair: Ints, nodes: int, out: Floats,
+    start: int,
+    stop: int,
+    pairs: Floats,
+    node_ptr: Longs,
+    variant_node: Ints,
+    variant_pair: Ints,
+    nodes: int,
+    out: Floats,
 ) -> None:
     for v in range(start, stop):
         node, p = variant_node[v], variant_pair[v]
@@ -179,7 +209,12 @@ def _share_variants(
 
 @fast_kernel
 def _mean_back(
-    start: int, stop: int, shares: Floats, pairs: Floats, pair_ptr: Longs, pair_node: Ints,
+    start: int,
+    stop: int,
+    shares: Floats,
+    pairs: Floats,
+    pair_ptr: Longs,
+    pair_node: Ints,
     out: Floats,
 ) -> None:
     width = pairs.shape[1]
@@ -197,8 +232,13 @@ def _mean_back(
 
 @fast_kernel
 def _leave_out_back(
-    grad: Floats, pairs: Floats, node_ptr: Longs, variant_node: Ints, variant_pair: Ints,
-    nodes: int, out: Floats,
+    grad: Floats,
+    pairs: Floats,
+    node_ptr: Longs,
+    variant_node: Ints,
+    variant_pair: Ints,
+    nodes: int,
+    out: Floats,
 ) -> None:
     for v in range(len(variant_node)):
         node, p = variant_node[v], variant_pair[v]

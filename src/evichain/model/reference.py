@@ -43,8 +43,8 @@ class Recursion:
         """The predictions, and which of them are possible (the others are the mean)."""
         estimates, possible = [], []
         for user, item in zip(users.tolist(), items.tolist(), strict=True):
-            left = self.embed((Side.USER, user), 0, ())
-            right = self.embed((Side.ITEM, item), 0, ())
+            left = self.embed((Side.USER, user))
+            right = self.embed((Side.ITEM, item))
             possible.append(left is not None and right is not None)
             if left is None or right is None:
                 estimates.append(self.chain.mean)
@@ -52,14 +52,14 @@ class Recursion:
                 estimates.append(left @ right)
         return torch.stack(estimates), possible
 
-    def embed(self, entity: Entity, depth: int, stack: tuple[Entity, ...]) -> Tensor | None:
-        """The embedding of `entity`, asked for by the last of `stack`; None is nothing."""
-        value = self._embed(entity, depth, stack)
+    def embed(self, entity: Entity, depth: int = 0, asker: Entity | None = None) -> Tensor | None:
+        """The embedding of `entity` as evidence for `asker`; None is nothing."""
+        value = self._embed(entity, depth, asker)
         self.requests += 1
         self.failed += value is None
         return value
 
-    def _embed(self, entity: Entity, depth: int, stack: tuple[Entity, ...]) -> Tensor | None:
+    def _embed(self, entity: Entity, depth: int, asker: Entity | None) -> Tensor | None:
         side, index = entity
         if index == UNKNOWN:
             return None
@@ -69,17 +69,16 @@ class Recursion:
             return stored
         if depth >= self.policy.max_depth:
             return None
-        asker = stack[-1] if stack and self.policy.cycle_blocking else None
-        key = (entity, depth, asker)
+        key = (entity, depth, asker if self.policy.cycle_blocking else None)
         if self.policy.caching and key in self._cache:
             self.cache_hits += 1
             return self._cache[key]
-        value = self._generate(entity, depth, (*stack, entity))
+        value = self._generate(entity, depth, asker)
         if self.policy.caching:
             self._cache[key] = value
         return value
 
-    def _generate(self, entity: Entity, depth: int, stack: tuple[Entity, ...]) -> Tensor | None:
+    def _generate(self, entity: Entity, depth: int, asker: Entity | None) -> Tensor | None:
         side, index = entity
         parts = []
         others, ratings = selected(
@@ -87,9 +86,11 @@ class Recursion:
         )
         for other, rating in zip(others.tolist(), torch.from_numpy(ratings), strict=True):
             evidence = (side.opposite, other)
-            if self.policy.cycle_blocking and evidence in stack:
+            # Of the whole call stack only the asker can matter: the policy allows blocking up
+            # to a depth at which those further up are met only where prototypes alone answer.
+            if self.policy.cycle_blocking and evidence == asker:
                 continue
-            embedding = self.embed(evidence, depth + 1, stack)
+            embedding = self.embed(evidence, depth + 1, entity)
             if embedding is None:
                 continue
             parts.append(self.chain.generators[side](embedding, rating))

@@ -1,4 +1,4 @@
-"""From columns of any type to a validated ratings table: types, checks, duplicates."""
+"""From columns of any type to a validated ratings table."""
 
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -8,9 +8,11 @@ import polars as pl
 
 from evichain.errors import DataError
 from evichain.ratings._columns import ITEM, RATING, TIMESTAMP, USER, resolve
+from evichain.ratings._duplicates import drop_duplicates
+
+ROW = "number of the row"
 
 _SAMPLE = 1000
-_SLICE = 1 << 20
 _DATES = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d")
 
 
@@ -19,27 +21,23 @@ class RawTable:
     """A table as its source gives it, before anything is believed of it.
 
     Attributes:
-        rows: its columns under their own names.
+        rows: its columns under their own names, and `ROW`, the number that a row has for people.
         where: the file, as said in messages.
-        first_row: the number of the first row of data; 2 when a header is above it.
-        untyped: every column is text, so integers have to be recognized; blank lines are skipped.
+        separator: what stands between the columns of a text file, where integers have to be
+            recognized; empty for typed tables.
     """
 
     rows: pl.LazyFrame
     where: str
-    first_row: int = 1
-    untyped: bool = False
+    separator: str = ""
 
 
 def clean(table: RawTable) -> tuple[pl.DataFrame, int]:
     """The validated ratings of a table and the number of earlier duplicates that were dropped."""
     schema = table.rows.collect_schema()
-    names = resolve(schema.names(), where=table.where)
+    names = resolve((name for name in schema.names() if name != ROW), where=table.where)
     rows = table.rows.select(pl.col(name).alias(column) for column, name in names.items())
     types = {column: schema[name] for column, name in names.items()}
-    if table.untyped:
-        # A blank line is no rating, but it counts as a row: see _fail.
-        rows = rows.filter(~pl.all_horizontal(pl.all().is_null()))
     frame = _typed(rows, types, table)
     if frame.is_empty():
         raise DataError(
@@ -48,29 +46,29 @@ def clean(table: RawTable) -> tuple[pl.DataFrame, int]:
             right="Each row is one rating: user_id, item_id, rating and, if known, timestamp.",
         )
     if TIMESTAMP in names and frame[TIMESTAMP].null_count() == len(frame):
-        frame = frame.drop(TIMESTAMP)
+        # A column of nothing says nothing; one of which nothing is understood is an error.
+        nothing = rows.select(pl.col(TIMESTAMP).is_null().all()).collect().item()
+        frame = frame.drop(TIMESTAMP) if nothing else frame
     _check(frame, table, names)
     frame, dropped = drop_duplicates(frame)
     return _in_seconds(frame), dropped
 
 
-def _typed(
-    rows: pl.LazyFrame, types: dict[str, pl.DataType], table: RawTable
-) -> pl.DataFrame:
+def _typed(rows: pl.LazyFrame, types: dict[str, pl.DataType], table: RawTable) -> pl.DataFrame:
     """Collect with every column in its final type; what does not fit becomes null."""
     exact: dict[str, pl.Expr] = {}
     whole: dict[str, pl.Expr] = {}
-    sample = rows.head(_SAMPLE).collect() if table.untyped else pl.DataFrame()
+    sample = rows.head(_SAMPLE).collect() if table.separator else pl.DataFrame()
     for column in (USER, ITEM):
         as_is = exact[column] = _id(column, types[column], table.where)
-        if table.untyped:
+        if table.separator:
             as_integer = as_is.cast(pl.Int64, strict=False)
             round_trip = (as_integer.cast(pl.String) == as_is).fill_null(False)
             if sample.select(round_trip.all()).item():
                 exact[column], whole[column] = as_integer, round_trip
     exact[RATING] = _number(RATING, types[RATING], table.where).cast(pl.Float32, strict=False)
     if TIMESTAMP in types:
-        exact[TIMESTAMP] = _seconds(types[TIMESTAMP], table.where)
+        exact[TIMESTAMP] = _seconds(rows, types[TIMESTAMP], table.where)
     # One pass: integers are tried first, and the ids come again as text if one does not come
     # back as it went in ("007").
     checks = [check.alias(f"{column} whole") for column, check in whole.items()]
@@ -111,16 +109,16 @@ def _number(column: str, dtype: pl.DataType, where: str) -> pl.Expr:
     )
 
 
-def _seconds(dtype: pl.DataType, where: str) -> pl.Expr:
+def _seconds(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> pl.Expr:
     value = pl.col(TIMESTAMP)
     if isinstance(dtype, (pl.Date, pl.Datetime)):
         return value.dt.epoch("s")
     number = _number(TIMESTAMP, dtype, where).cast(pl.Int64, strict=False)
-    if dtype != pl.String:
+    if dtype != pl.String or not rows.head(_SAMPLE).select(number.is_null().all()).collect().item():
         return number
     text = value.str.strip_chars().str.replace(r"(\.\d+)?(Z|\+00:00)?$", "")
     dates = (text.str.to_datetime(form, strict=False, time_unit="ms") for form in _DATES)
-    return pl.coalesce(number, *(date.dt.epoch("s") for date in dates))
+    return pl.coalesce(date.dt.epoch("s") for date in dates)
 
 
 def _check(frame: pl.DataFrame, table: RawTable, names: dict[str, str]) -> None:
@@ -146,60 +144,19 @@ def _fail(
     bad: pl.Series, column: str, table: RawTable, names: dict[str, str], what: str, right: str
 ) -> NoReturn:
     """Go back to the source for the row's number and for what stands there."""
-    raw = table.rows.select(names.values()).with_row_index("row number", table.first_row)
-    if table.untyped:
-        raw = raw.filter(~pl.all_horizontal(pl.col(list(names.values())).is_null()))
     position = bad.arg_max()
     assert position is not None
-    row: dict[str, Any] = raw.slice(position, 1).collect().row(0, named=True)
+    raw = table.rows.select(ROW, names[column]).slice(position, 1).collect()
+    row: dict[str, Any] = raw.row(0, named=True)
     value = row[names[column]]
     if value is None or value == "":
         what = f"{column} is missing"
     said = repr(value)
     raise DataError(
         what.format(said if len(said) <= 40 else f"{said[:39]}…"),
-        where=f"{table.where}, row {row['row number']}",
+        where=f"{table.where}, row {row[ROW]}",
         right=right,
     )
-
-
-def drop_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Keep the latest of each (user, item): by time where there is one, else by row."""
-    if _strictly_sorted(frame):
-        return frame, 0
-    keys = frame.select(USER, ITEM).hash_rows(seed=0).to_numpy()
-    ordered = np.sort(keys)
-    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    del ordered
-    if not len(repeated):
-        return frame, 0
-    # Only rows that share a hash can be duplicates: they are few, and decided exactly.
-    suspects = frame.with_row_index("row number").filter(np.isin(keys, repeated))
-    by = [TIMESTAMP, "row number"] if TIMESTAMP in frame.columns else ["row number"]
-    last = pl.col("row number").last()
-    kept = suspects.sort(by).group_by(USER, ITEM, maintain_order=True).agg(last)["row number"]
-    lost = np.setdiff1d(suspects["row number"].to_numpy(), kept.to_numpy())
-    if not len(lost):
-        return frame, 0
-    keep = np.ones(len(frame), dtype=bool)
-    keep[lost] = False
-    return frame.filter(pl.Series(keep)), len(lost)
-
-
-def _strictly_sorted(frame: pl.DataFrame) -> bool:
-    """Whether integer ids rise from row to row, as in most exported tables: then none repeats."""
-    if frame[USER].dtype != pl.Int64 or frame[ITEM].dtype != pl.Int64:
-        return False
-    users, items = frame[USER].to_numpy(), frame[ITEM].to_numpy()
-    for start in range(0, len(frame) - 1, _SLICE):
-        here, there = slice(start, start + _SLICE), slice(start + 1, start + _SLICE + 1)
-        after_users, after_items = users[there], items[there]
-        before_users = users[here][: len(after_users)]
-        before_items = items[here][: len(after_items)]
-        same = after_users == before_users
-        if not np.all((after_users > before_users) | (same & (after_items > before_items))):
-            return False
-    return True
 
 
 def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:

@@ -11,8 +11,25 @@ COLUMNS = (USER, ITEM, RATING, TIMESTAMP)
 # Spellings without case and underscores, the best known first: it wins when a table has several.
 ALIASES: dict[str, tuple[str, ...]] = {
     USER: ("userid", "user", "uid", "reviewerid", "customerid", "customer"),
-    ITEM: ("itemid", "item", "iid", "movieid", "movie", "filmid", "film", "productid", "product")
-    + ("asin", "bookid", "book", "isbn", "songid", "trackid", "artistid", "businessid"),
+    ITEM: (
+        "itemid",
+        "item",
+        "iid",
+        "movieid",
+        "movie",
+        "filmid",
+        "film",
+        "productid",
+        "product",
+        "asin",
+        "bookid",
+        "book",
+        "isbn",
+        "songid",
+        "trackid",
+        "artistid",
+        "businessid",
+    ),
     RATING: ("rating", "value", "score", "stars", "star", "overall", "ratings", "bookrating"),
     TIMESTAMP: ("timestamp", "time", "date", "datetime", "unixreviewtime", "ratedat", "createdat"),
 }

@@ -9,10 +9,10 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, NoReturn, Protocol
 
 import zstandard
 
@@ -26,6 +26,10 @@ _ZSTD_PIECE = 1 << 12
 _MOST_RATIO = 300
 _ALWAYS_ALLOWED = 64 << 20
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, zstandard.ZstdError)
+
+
+class _Readable(Protocol):
+    def read(self, size: int = -1, /) -> bytes: ...
 
 
 class Files:
@@ -74,47 +78,44 @@ class Files:
             )
         if packing is None:
             return path
-        target = self._target(PurePosixPath(name).stem)
-        open_packed = gzip.open if packing == ".gz" else _open_zstd
-        with self._damage_reported(name), open_packed(path, "rb") as source:
-            self._unpack(source, target, name, path.stat().st_size)
-        return target
+        size = path.stat().st_size
+        with self._damage_reported(name), path.open("rb") as file:
+            if packing == ".zst":
+                return self._unpack(_Zstd(file), name, size)
+            with gzip.open(file) as source:
+                return self._unpack(source, name, size)
 
     def _unzip(self, name: str) -> Path:
         assert self._archive is not None
         info = self._archive.getinfo(name)
-        target = self._target(PurePosixPath(name).name)
         if info.flag_bits & 1:
             raise DataError("is encrypted", where=self.said(name), right="Unpack it first.")
         if info.file_size > self._limit(info.compress_size):
             self._too_large(name)
         with self._damage_reported(name), self._archive.open(info) as source:
-            self._unpack(source, target, name, info.compress_size)
-        return target
+            return self._unpack(source, name, info.compress_size)
 
-    def _unpack(self, source: IO[bytes], target: Path, name: str, packed_size: int) -> None:
+    def _unpack(self, source: _Readable, name: str, packed_size: int) -> Path:
         limit = self._limit(packed_size)
+        target = Path(tempfile.mkdtemp(dir=self._temporary)) / "unpacked"
         with target.open("wb") as sink:
             while piece := source.read(_PIECE):
                 limit -= len(piece)
                 if limit < 0:
                     self._too_large(name)
                 sink.write(piece)
+        return target
 
     def _limit(self, packed_size: int) -> int:
         free = shutil.disk_usage(self._temporary).free
         return min(max(_ALWAYS_ALLOWED, packed_size * _MOST_RATIO), free * 9 // 10)
 
-    def _too_large(self, name: str) -> None:
+    def _too_large(self, name: str) -> NoReturn:
         raise DataError(
-            f"unpacks to more than {self._limit(0) >> 20} MiB and {_MOST_RATIO} times its size, "
-            "or to more than the temporary folder can hold",
+            f"unpacks to more than {_MOST_RATIO} times its size or than there is room for",
             where=self.said(name),
             right="If it really holds ratings, unpack it and give the plain file.",
         )
-
-    def _target(self, name: str) -> Path:
-        return Path(tempfile.mkdtemp(dir=self._temporary)) / name
 
     @contextmanager
     def _damage_reported(self, name: str) -> Iterator[None]:
@@ -126,11 +127,15 @@ class Files:
 
 def packing_of(path: Path) -> str | None:
     """How a file is compressed, by its first bytes."""
-    with path.open("rb") as file:
-        start = file.read(4)
+    start = _first_bytes(path)
     if start[:2] == b"\x1f\x8b":
         return ".gz"
     return ".zst" if start == b"\x28\xb5\x2f\xfd" else None
+
+
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4)
 
 
 def damaged(where: str, error: Exception) -> DataError:
@@ -145,22 +150,30 @@ def damaged(where: str, error: Exception) -> DataError:
 @contextmanager
 def open_files(path: Path) -> Iterator[tuple[Files, str | None]]:
     """The files at a path, and which of them was meant if the path names one."""
-    with tempfile.TemporaryDirectory(prefix="evichain-") as temporary:
-        if path.is_dir():
-            yield Files(path, Path(temporary), None), None
-        elif not path.exists():
-            raise DataError("no such file", where=str(path), right="Check the path.")
-        elif not zipfile.is_zipfile(path):
-            if path.suffix == ".zip":
-                raise damaged(str(path), zipfile.BadZipFile("not a zip archive"))
-            yield Files(path.parent, Path(temporary), None), path.name
-        else:
-            try:
-                archive = zipfile.ZipFile(path)
-            except _DAMAGED as error:
-                raise damaged(str(path), error) from error
-            with archive:
-                yield Files(path, Path(temporary), archive), None
+    try:
+        with tempfile.TemporaryDirectory(prefix="evichain-") as temporary:
+            if path.is_dir():
+                yield Files(path, Path(temporary), None), None
+            elif path.suffix == ".zip" or _first_bytes(path) == b"PK\x03\x04":
+                with _opened_zip(path) as archive:
+                    yield Files(path, Path(temporary), archive), None
+            else:
+                yield Files(path.parent, Path(temporary), None), path.name
+    except FileNotFoundError as error:
+        raise DataError("no such file", where=str(path), right="Check the path.") from error
+    except OSError as error:
+        raise DataError(
+            f"cannot be read ({error})",
+            where=str(path),
+            right="It may be damaged or not for you to read, or the temporary folder is full.",
+        ) from error
+
+
+def _opened_zip(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except (*_DAMAGED, ValueError) as error:
+        raise damaged(str(path), error) from error
 
 
 class _Zstd:
@@ -168,13 +181,12 @@ class _Zstd:
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
-        self._new: Callable[[], zstandard.ZstdDecompressionObj] = (
-            zstandard.ZstdDecompressor().decompressobj
-        )
+        self._new = zstandard.ZstdDecompressor().decompressobj
         self._frame: zstandard.ZstdDecompressionObj | None = None
         self._rest = b""
 
-    def read(self, _: int = -1) -> bytes:
+    def read(self, size: int = -1, /) -> bytes:
+        """The next piece, of whatever size; nothing at the end."""
         while packed := self._rest or self._source.read(_ZSTD_PIECE):
             frame = self._frame = self._frame or self._new()
             piece = frame.decompress(packed)
@@ -186,9 +198,3 @@ class _Zstd:
         if self._frame is not None:
             raise EOFError("the last Zstandard frame is not complete")
         return b""
-
-
-@contextmanager
-def _open_zstd(path: Path, _: str) -> Iterator[_Zstd]:
-    with path.open("rb") as source:
-        yield _Zstd(source)

@@ -5,8 +5,9 @@ ten bytes a rating; saved as plain arrays that a later process maps instead of r
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,15 @@ class Graph:
     def nbytes(self) -> int:
         return sum(rows.nbytes for rows in self.rows)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the ratings, to tell one set from another."""
+        digest = blake2b(digest_size=16)
+        rows = self.rows[Side.USER]
+        for array in (rows.indptr, rows.indices, rows.codes, *(ids.keys for ids in self.ids)):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
     @classmethod
     def build(cls, ratings: Ratings) -> "Graph":
         """The graph of a ratings table."""
@@ -71,15 +81,10 @@ class Graph:
         new = _assemble(ratings, self.ids, scale)
         rows = []
         for side in Side:
-            own, other = new.ids[side], new.ids[side.opposite]
-            recoded = Rows(
-                self.rows[side].indptr,
-                self.rows[side].indices,
-                scale.encode(self.scale.decode(self.rows[side].codes))
-                if scale.levelled != self.scale.levelled or scale.levels.size > self.scale.levels.size
-                else self.rows[side].codes,
-            )
-            rows.append(merge_rows(side, recoded, new.rows[side], own.keys, other.keys))
+            old, keys, other = self.rows[side], new.ids[side].keys, new.ids[side.opposite].keys
+            if scale != self.scale:
+                old = replace(old, codes=scale.encode(self.scale.decode(old.codes)))
+            rows.append(merge_rows(side, old, new.rows[side], keys, other))
         titles = [t for t in (self.titles, ratings.titles) if t is not None]
         merged = pl.concat(titles).unique("item_id", keep="last") if titles else None
         return Graph(new.ids, (rows[0], rows[1]), scale, self.mean, merged)

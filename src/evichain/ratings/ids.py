@@ -35,9 +35,7 @@ class Ids:
     'bob'
     """
 
-    def __init__(
-        self, values: pl.Series, keys: Keys | None = None
-    ) -> None:
+    def __init__(self, values: pl.Series, keys: Keys | None = None) -> None:
         self.values = values
         if keys is None:
             keys = np.fromiter(map(stable_key, values), np.uint64, len(values))
@@ -97,11 +95,12 @@ class Ids:
 
     def encode(self, identifiers: pl.Series) -> Ints:
         """The index of each row of a long column, all of them known."""
-        numbers = pl.int_range(len(self), dtype=pl.Int32, eager=True)
         column = self._cast(identifiers)
         if self.integers:
             return _encode_integers(column, self.values)
-        return column.replace_strict(self.values, numbers, return_dtype=pl.Int32).to_numpy()
+        numbers = pl.int_range(len(self), dtype=pl.Int32, eager=True)
+        encoded = column.replace_strict(self.values, numbers, return_dtype=pl.Int32)
+        return np.asarray(encoded.to_numpy(), np.int32)
 
 
 def _encode_integers(column: pl.Series, values: pl.Series) -> Ints:
@@ -111,6 +110,6 @@ def _encode_integers(column: pl.Series, values: pl.Series) -> Ints:
     if span <= 4 * len(rows) + 1024:
         table = np.empty(span, np.int32)
         table[ids - low] = np.arange(len(ids), dtype=np.int32)
-        return table[rows - low]
+        return np.asarray(table[rows - low], np.int32)
     order = np.argsort(ids)
     return order[np.searchsorted(ids, rows, sorter=order)].astype(np.int32)

@@ -1,19 +1,26 @@
 """Ratings from files: any format, plain or packed, alone or in the folder they came in."""
 
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from evichain.errors import DataError
 from evichain.ratings._cleaning import clean
 from evichain.ratings._columns import ITEM
 from evichain.ratings._containers import PACKED, Files, open_files
-from evichain.ratings._formats import faults_explained, scan
+from evichain.ratings._faults import faults_explained
+from evichain.ratings._formats import scan
 from evichain.ratings._titles import read_titles
 from evichain.ratings.table import Ratings
 
 # The names that ratings have in the sets people pass around, the most telling first.
-_KNOWN = ("u.data", "ratings.dat", "ratings.csv", "ratings.parquet", "ratings.tsv")
-_KNOWN += ("ratings.ndjson", "ratings.jsonl")
+_KNOWN = (
+    "u.data",
+    "ratings.dat",
+    "ratings.csv",
+    "ratings.parquet",
+    "ratings.tsv",
+    "ratings.ndjson",
+    "ratings.jsonl",
+)
 _SUFFIXES = (".inter", ".csv", ".tsv", ".parquet", ".ndjson", ".jsonl", ".dat", ".data")
 
 
@@ -39,10 +46,11 @@ def read_file(files: Files, file: str, *, format: str | None = None, name: str =
     plain = files.plain(file)
     original = str(PurePosixPath(file).with_suffix("")) if file.endswith(PACKED) else file
     where = files.said(file)
-    with faults_explained(plain, where):
-        frame, dropped = clean(scan(plain, original, where=where, format=format))
-        titles = read_titles(files, file, frame.schema[ITEM])
-    return replace(Ratings(frame), titles=titles, duplicates=dropped, name=name or where)
+    table = scan(plain, original, where=where, format=format)
+    with faults_explained(plain, table):
+        frame, dropped = clean(table)
+    titles = read_titles(files, file, frame.schema[ITEM])
+    return Ratings(frame, titles=titles, duplicates=dropped, name=name or where)
 
 
 def choose(files: Files) -> str:

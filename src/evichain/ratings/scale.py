@@ -9,7 +9,7 @@ from evichain.kernels import Codes, Floats
 MAX_LEVELS = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scale:
     """The distinct ratings, ascending, or none when there are too many to be levels.
 
@@ -32,6 +32,12 @@ class Scale:
         if distinct.size > MAX_LEVELS:
             distinct = np.empty(0, np.float32)
         return cls(distinct, low, high)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scale) and np.array_equal(self.levels, other.levels)
+
+    def __hash__(self) -> int:
+        return hash(self.levels.tobytes())
 
     @property
     def levelled(self) -> bool:

@@ -6,7 +6,7 @@ Every draw comes from the seed the caller gives: the same ratings and seed give 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,12 @@ import polars as pl
 
 from evichain.errors import SplitError
 from evichain.ratings._columns import TIMESTAMP
+from evichain.ratings._containers import Files, open_files
+from evichain.ratings._draws import codes_of, generator, positions, rank_within
+from evichain.ratings.catalogue import load_ratings, local_path
+from evichain.ratings.reading import choose, read_file, read_ratings
 from evichain.ratings.side import Side
-from evichain.ratings.table import Ratings
-
+from evichain.ratings.table import Column, Ratings
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +34,7 @@ class Split:
 def random_split(ratings: Ratings, fraction: float = 0.8, seed: int = 0) -> Split:
     """Put a random `fraction` of the ratings in the training part."""
     name = f"random:{fraction:g}"
-    order = _generator(seed).permutation(len(ratings))
+    order = generator(seed).permutation(len(ratings))
     return _parted(ratings, order[_share(len(ratings), fraction, name) :], name)
 
 
@@ -44,7 +47,7 @@ def kfold(ratings: Ratings, k: int = 5, fold: int = 0, seed: int = 0) -> Split:
             where=name,
             right="Folds are counted from 0 and there are at least 2: kfold:5/0 to kfold:5/4.",
         )
-    order = _generator(seed).permutation(len(ratings))
+    order = generator(seed).permutation(len(ratings))
     return _parted(ratings, np.array_split(order, k)[fold], name)
 
 
@@ -61,16 +64,16 @@ def user_split(
             is known of a new user. None of them by default.
     """
     name = f"users:{fraction:g}"
-    codes, users = _codes(ratings, Side.USER)
-    generator = _generator(seed)
-    order = generator.permutation(len(users))
+    codes, users = codes_of(ratings, Side.USER)
+    draws = generator(seed)
+    order = draws.permutation(len(users))
     held = np.zeros(len(users), dtype=bool)
     held[order[_share(len(users), fraction, name) :]] = True
     tested = held[codes]
     if given is not None:
         if given < 0:
             raise SplitError(f"given is {given}", where=name, right="It is 0 or more.")
-        tested &= _rank_within(codes, generator) >= given
+        tested &= rank_within(codes, draws) >= given
     return _parted(ratings, np.flatnonzero(tested), name)
 
 
@@ -104,7 +107,7 @@ def growth(
     fraction: float = 0.2,
     seed: int = 0,
     *,
-    always: Mapping[Side, Sequence[Any]] | None = None,
+    always: Mapping[Side, Column] | None = None,
 ) -> list[Ratings]:
     """Ratings as they grow by new users and new items: the paper's online experiment.
 
@@ -120,15 +123,16 @@ def growth(
     if not 0 < fraction <= 1:
         raise SplitError(f"a growth of {fraction:g}", right="It is above 0 and at most 1.")
     steps = math.ceil(1 / fraction - 1e-9)
-    generator = _generator(seed)
+    draws = generator(seed)
     arrival = np.zeros(len(ratings), dtype=np.int32)
     for side in Side:
-        codes, ids = _codes(ratings, side)
-        order = generator.permutation(len(ids))
-        first = np.isin(order, _positions(ids, (always or {}).get(side, ()), side))
+        codes, ids = codes_of(ratings, side)
+        order = draws.permutation(len(ids))
+        first = np.isin(order, positions(ids, (always or {}).get(side, ()), side))
         order = np.concatenate([order[first], order[~first]])
         step_of = np.empty(len(ids), dtype=np.int32)
-        step_of[order] = np.minimum(np.arange(len(ids)) // (fraction * len(ids)), steps - 1)
+        ends = [round(len(ids) * fraction * step) for step in range(1, steps)]
+        step_of[order] = np.searchsorted(ends, np.arange(len(ids)), side="right")
         step_of[order[: first.sum()]] = 0
         arrival = np.maximum(arrival, step_of[codes])
     parts = [ratings.take(arrival <= step) for step in range(steps)]
@@ -145,7 +149,7 @@ def cold_start(train: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> R
 
     Users are drawn among those who have more than that.
     """
-    codes, users = _codes(train, Side.USER)
+    codes, users = codes_of(train, Side.USER)
     rich = np.flatnonzero(np.bincount(codes, minlength=len(users)) > n_ratings)
     if n_users < 0 or n_ratings < 0 or n_users > len(rich):
         raise SplitError(
@@ -153,14 +157,85 @@ def cold_start(train: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> R
             where=train.name,
             right=f"{len(rich)} users have more ratings than that.",
         )
-    generator = _generator(seed)
+    draws = generator(seed)
     cold = np.zeros(len(users), dtype=bool)
-    cold[generator.choice(rich, n_users, replace=False)] = True
-    return train.take(~cold[codes] | (_rank_within(codes, generator) < n_ratings))
+    cold[draws.choice(rich, n_users, replace=False)] = True
+    return train.take(~cold[codes] | (rank_within(codes, draws) < n_ratings))
 
 
-def _generator(seed: int) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(seed))
+SPELLINGS = "random:0.8, kfold:5/0, users:0.8, time:0.8, TRAIN_FILE,TEST_FILE"
+"""The splits that `load_split` understands for any data; some data sets have named ones too."""
+
+_NAMED = (".base", ".train")
+
+
+def load_split(data: str | Path, spec: str, seed: int = 0) -> Split:
+    """Load ratings and split them as spelled.
+
+    Args:
+        data: a name of the catalogue or a path, as for `load_ratings`.
+        spec: `random:0.8`, `kfold:5/0`, `users:0.8` or `time:0.8`; the name of a split that the
+            data brings along, such as `u1` of ml-100k; or `TRAIN_FILE,TEST_FILE`, two paths
+            (from the current folder or from the folder `data`).
+        seed: of the draw, where there is one.
+    """
+    if "," in spec:
+        train, test = (read_ratings(_found(data, part.strip())) for part in spec.split(",", 1))
+        return given_split(train, test, name=spec)
+    if ":" not in spec:
+        return _named_split(data, spec)
+    kind, _, rest = spec.partition(":")
+    try:
+        share, k, fold = 0.0, 0, 0
+        if kind == "kfold":
+            k, fold = (int(part) for part in rest.split("/"))
+        else:
+            share = float(rest)
+    except ValueError:
+        raise _misspelled(spec) from None
+    if kind == "kfold":
+        return kfold(load_ratings(data), k, fold, seed)
+    if kind == "random":
+        return random_split(load_ratings(data), share, seed)
+    if kind == "users":
+        return user_split(load_ratings(data), share, seed)
+    if kind == "time":
+        return time_split(load_ratings(data), share)
+    raise _misspelled(spec)
+
+
+def _named_split(data: str | Path, name: str) -> Split:
+    with open_files(local_path(data)) as (files, chosen):
+        beside = PurePosixPath(chosen or choose(files))
+        pairs = _named_pairs(files, beside)
+        if name not in pairs:
+            raise _misspelled(name, sorted(pairs))
+        train, test = (read_file(files, str(beside.with_name(file))) for file in pairs[name])
+    said = str(data)
+    return given_split(replace(train, name=said), replace(test, name=said), name=name)
+
+
+def _named_pairs(files: Files, beside: PurePosixPath) -> dict[str, tuple[str, str]]:
+    """The splits that lie as pairs of files beside the ratings."""
+    here = [PurePosixPath(name) for name in files.names()]
+    names = {path.name for path in here if path.parent == beside.parent}
+    pairs = {}
+    for file in names:
+        stem, suffix = PurePosixPath(file).stem, PurePosixPath(file).suffix
+        if suffix in _NAMED and f"{stem}.test" in names:
+            pairs[stem] = (file, f"{stem}.test")
+    return pairs
+
+
+def _found(data: str | Path, file: str) -> Path:
+    path = Path(file).expanduser()
+    inside = Path(data).expanduser() / file
+    return inside if not path.exists() and inside.exists() else path
+
+
+def _misspelled(spec: str, named: Sequence[str] = ()) -> SplitError:
+    own = f"; of this data also {', '.join(named)}" if named else ""
+    return SplitError(f"no split {spec!r}", right=f"Splits are spelled {SPELLINGS}{own}.")
 
 
 def _share(total: int, fraction: float, name: str) -> int:
@@ -169,7 +244,9 @@ def _share(total: int, fraction: float, name: str) -> int:
         raise SplitError(f"a share of {fraction:g}", where=name, right="It is between 0 and 1.")
     count = round(total * fraction)
     if not 0 < count < total:
-        raise SplitError(f"one part of {total} would be empty", where=name)
+        raise SplitError(
+            f"one part of {total} would be empty", where=name, right="Take another share."
+        )
     return count
 
 
@@ -179,43 +256,10 @@ def _parted(ratings: Ratings, tested: npt.NDArray[np.int64], name: str) -> Split
     mask[tested] = True
     for part, size in (("test", mask.sum()), ("training", len(mask) - mask.sum())):
         if not size:
-            raise SplitError(f"the {part} part would be empty", where=name)
+            raise SplitError(
+                f"the {part} part would be empty", where=name, right="Take another share."
+            )
     return Split(ratings.take(~mask), ratings.take(mask), name)
-
-
-def _codes(ratings: Ratings, side: Side) -> tuple[npt.NDArray[np.int64], pl.Series]:
-    """Each row's entity as a number, and the ids by number: sorted, so that only ids decide."""
-    values = ratings.frame[side.column]
-    ids = values.unique().sort()
-    if values.dtype == pl.Int64:
-        return np.searchsorted(ids.to_numpy(), values.to_numpy()), ids
-    numbers = pl.Series(np.arange(len(ids)))
-    return values.replace_strict(ids, numbers, return_dtype=pl.Int64).to_numpy(), ids
-
-
-def _positions(ids: pl.Series, wanted: Sequence[Any], side: Side) -> npt.NDArray[np.int64]:
-    known = dict(zip(ids.to_list(), range(len(ids)), strict=True)) if len(wanted) else {}
-    listed = np.asarray(wanted).tolist() if isinstance(wanted, np.ndarray) else list(wanted)
-    unknown = [id_ for id_ in listed if id_ not in known]
-    if unknown:
-        raise SplitError(
-            f"{side.noun} {unknown[0]!r} has no ratings", right="Name ids that are in the table."
-        )
-    return np.array([known[id_] for id_ in listed], dtype=np.int64)
-
-
-def _rank_within(
-    codes: npt.NDArray[np.int64], generator: np.random.Generator
-) -> npt.NDArray[np.int64]:
-    """Each row's place in a random order of the rows of its entity."""
-    order = generator.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    grouped = codes[order]
-    starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
-    lengths = np.diff(np.r_[starts, len(codes)])
-    ranks = np.empty(len(codes), dtype=np.int64)
-    ranks[order] = np.arange(len(codes)) - np.repeat(starts, lengths)
-    return ranks
 
 
 def _with_text_ids(ratings: Ratings, side: Side) -> Ratings:

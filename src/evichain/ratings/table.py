@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evichain.errors import DataError
-from evichain.ratings._cleaning import RawTable, clean
+from evichain.ratings._cleaning import ROW, RawTable, clean
 from evichain.ratings._columns import ITEM, RATING, TIMESTAMP, USER
 
 Column = Sequence[Any] | npt.NDArray[Any] | pl.Series
@@ -43,8 +43,7 @@ class Ratings:
         return len(self.frame)
 
     def __repr__(self) -> str:
-        users, items = (self.frame[column].n_unique() for column in (USER, ITEM))
-        return f"<Ratings {self.name}: {len(self)} by {users} users of {items} items>"
+        return f"<Ratings {self.name}: {len(self)} rows>"
 
     @property
     def mean(self) -> float:
@@ -77,7 +76,14 @@ class Ratings:
         Columns may have any of the names that files may have (userId, movieId, score, ...).
         """
         where = name or "table"
-        kept, dropped = clean(RawTable(_lazy(frame, where), where))
+        try:
+            kept, dropped = clean(RawTable(_lazy(frame).with_row_index(ROW, 1), where))
+        except (pl.exceptions.PolarsError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(
+                f"is no table of ratings ({str(error).splitlines()[0]})",
+                where=where,
+                right="Give columns of one length, each of numbers or of strings.",
+            ) from error
         return cls(kept, duplicates=dropped, name=name)
 
     def take(self, rows: Column) -> "Ratings":
@@ -88,26 +94,14 @@ class Ratings:
         return replace(self, frame=self.frame[wanted.astype(np.int64)])
 
 
-def _lazy(frame: Any, where: str) -> pl.LazyFrame:
-    if isinstance(frame, pl.LazyFrame):
-        return frame
-    if isinstance(frame, pl.DataFrame):
+def _lazy(frame: Any) -> pl.LazyFrame:
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame.lazy()
-    try:
-        if isinstance(frame, dict):
-            columns = frame
-        elif hasattr(frame, "to_pydict"):
-            return pl.DataFrame(frame).lazy()
-        else:
-            # Column by column through NumPy: pandas' own way to Arrow needs a further package.
-            columns = {str(name): frame[name].to_numpy() for name in frame.columns}
-        return pl.DataFrame([_series(name, values) for name, values in columns.items()]).lazy()
-    except (pl.exceptions.PolarsError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(
-            f"not a table: {str(error).splitlines()[0]}",
-            where=where,
-            right="Give columns of one length, each of numbers or of strings.",
-        ) from error
+    if hasattr(frame, "to_pydict"):
+        return pl.DataFrame(frame).lazy()
+    # Column by column through NumPy: pandas' own way to Arrow needs a further package.
+    columns = frame if isinstance(frame, dict) else {n: frame[n].to_numpy() for n in frame.columns}
+    return pl.DataFrame([_series(str(name), column) for name, column in columns.items()]).lazy()
 
 
 def _series(name: str, values: Column) -> pl.Series:

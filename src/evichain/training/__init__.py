@@ -1,0 +1,1 @@
+"""Training: prototype pretraining, batches, the trainer and its checkpoints."""

@@ -1,0 +1,43 @@
+# Each target does all its own set-up: on a fresh machine, `make demo` or `make test` is all.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DATA ?= ml-100k
+ITERATIONS ?= 2000
+
+.PHONY: help demo test lint format bench clean
+
+help: ## What there is to make
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "evichain needs Python 3.11 or newer; name one with PYTHON=..." >&2; exit 2; }
+	@echo "Setting up $(VENV) (once; a few minutes)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## Train REC on MovieLens-100K, recommend, and explain
+	@BIN=$(BIN) DATA=$(DATA) ITERATIONS=$(ITERATIONS) examples/demo.sh
+
+test: lint ## Lint, types and all tests
+	@$(BIN)/python -m pytest
+
+lint: $(READY) ## Style, types and the direction of imports
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(READY) ## Put the sources into shape
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+bench: $(READY) ## The cost of a training step, as ratios
+	@$(BIN)/evichain bench step --data ml-100k
+	@$(BIN)/evichain bench step --data ml-1m --evidence-limit 40 --max-depth 3 --no-reference
+
+clean: ## Remove what was made here
+	rm -rf $(VENV) runs results .mypy_cache .ruff_cache .pytest_cache .hypothesis

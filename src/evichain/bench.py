@@ -1,0 +1,146 @@
+"""Benchmarks of a training step, as ratios measured in one process.
+
+Times differ from machine to machine and from minute to minute; what stays is how a step
+compares with dense products of the same size, and with the recursion it replaces.
+"""
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import torch
+
+from evichain.evidence.plan import Plan
+from evichain.evidence.pool import Pool
+from evichain.model.chain import Chain
+from evichain.model.reference import Recursion
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.table import Ratings
+from evichain.recipes import Settings
+from evichain.training.batches import batch_positions
+from evichain.training.prefetch import ahead
+from evichain.training.trainer import Batch, evidence_seed, loss_of, make_batch
+
+_WARM_UP = 3
+
+
+def bench_step(
+    ratings: Ratings,
+    settings: Settings,
+    *,
+    repeats: int = 20,
+    reference: bool = True,
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Measure a training step.
+
+    Returns `seconds` a step (with the next step's plan made alongside), `gemm_ratio` (a
+    step over dense products of its sizes), `reference_ratio` (a step by recursion over one
+    of ours) and what the step consists of. The recursion keeps millions of small tensors
+    when cycles are blocked, so both sides of `reference_ratio` run without cycle blocking.
+    """
+    begun = time.perf_counter()
+    graph = Graph.build(ratings)
+    graph_seconds = time.perf_counter() - begun
+    pool = Pool.most_rated(graph, (settings.prototype_users, settings.prototype_items))
+    say(f"{graph}: a step {repeats} times")
+    result = _against_gemm(pool, settings, repeats)
+    result["graph_seconds"] = graph_seconds
+    result["bytes_per_rating"] = graph.nbytes / len(graph)
+    if reference:
+        unblocked = settings.model_copy(update={"cycle_blocking": False})
+        say("the same step by recursion, once")
+        ours = _against_gemm(pool, unblocked, max(3, repeats // 2))["seconds"]
+        theirs = _recursion_seconds(pool, unblocked)
+        result["reference_seconds"] = theirs
+        result["reference_ratio"] = theirs / ours
+    return result
+
+
+def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any]:
+    chain, optimizer = _fresh(pool, settings)
+    policy, training = settings.policy, settings.training
+    plan_times: list[float] = []
+
+    def make(step: int) -> Batch:
+        begun = time.perf_counter()
+        batch = make_batch(pool, policy, training, step)
+        plan_times.append(time.perf_counter() - begun)
+        return batch
+
+    step_times, gemm_times = [], []
+    last = time.perf_counter()
+    plan: Plan | None = None
+    for number, batch in enumerate(ahead(make, range(_WARM_UP + repeats))):
+        _step(chain, optimizer, batch, settings.regularization)
+        took = time.perf_counter() - last
+        dense = _gemm_seconds(batch.plan, settings)
+        if number >= _WARM_UP:
+            step_times.append(took)
+            gemm_times.append(dense)
+        plan, last = batch.plan, time.perf_counter()
+    assert plan is not None
+    return {
+        "seconds": median(step_times),
+        "gemm_seconds": median(gemm_times),
+        "gemm_ratio": median(step_times) / median(gemm_times),
+        "plan_seconds": median(plan_times[_WARM_UP:]),
+        "pairs": plan.pairs,
+        "links": plan.links,
+        "parameters": chain.parameter_count,
+    }
+
+
+def _fresh(pool: Pool, settings: Settings) -> tuple[Chain, torch.optim.Adam]:
+    torch.manual_seed(settings.seed)
+    chain = Chain(settings.chain, [side.count for side in pool.sides], pool.graph.mean)
+    return chain, torch.optim.Adam(chain.parameters(), lr=settings.learning_rate)
+
+
+def _step(chain: Chain, optimizer: torch.optim.Adam, batch: Batch, regularization: float) -> None:
+    optimizer.zero_grad()
+    loss, _ = loss_of(chain, batch, regularization)
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+
+
+def _gemm_seconds(plan: Plan, settings: Settings) -> float:
+    """The time of the step's matrix products alone: forward, and both of the backward ones."""
+    size, width = settings.embedding_size, settings.width
+    shapes: list[tuple[int, int, int]] = []
+    for depth, side, block in plan.upward():
+        if block.layout is None or not len(block.entities):
+            continue
+        below = plan.blocks[depth + 1, side.opposite].rows
+        shapes.append((below, size, width))
+        shapes += [(len(block.layout.pair_value), width, width)] * (settings.hidden_layers - 1)
+        shapes.append((len(block.entities) + len(block.variant_node), width, size))
+    inputs = [
+        (torch.ones(rows, wide), torch.ones(wide, out), torch.ones(rows, out))
+        for rows, wide, out in shapes
+    ]
+    begun = time.perf_counter()
+    for left, weight, grad in inputs:
+        left @ weight
+        grad @ weight.T
+        left.T @ grad
+    return time.perf_counter() - begun
+
+
+def _recursion_seconds(pool: Pool, settings: Settings) -> float:
+    """The time of one step by recursion on the same batch."""
+    chain, optimizer = _fresh(pool, settings)
+    positions = batch_positions(len(pool.graph), settings.batch_size, settings.seed, 0)
+    users, items, ratings = pool.graph.pairs(positions)
+    assert (users != UNKNOWN).all()
+    begun = time.perf_counter()
+    recursion = Recursion(chain, pool, settings.policy, evidence_seed(settings.seed, 0))
+    found, _ = recursion.predict(users, items)
+    penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
+    error = (found - torch.from_numpy(ratings)).square().mean()
+    optimizer.zero_grad()
+    (error + settings.regularization * penalty).backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return time.perf_counter() - begun

@@ -1,0 +1,95 @@
+"""Outputs: written beside their final name and renamed, so that there is all of one or nothing."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evichain.cli._errors import OutputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TABLES = (".csv", ".tsv", ".parquet", ".ndjson", ".jsonl")
+"""The suffixes of tables that can be written."""
+
+# A folder that holds one of these was made by evichain; no other is ever removed.
+_OURS = ("model.json", "graph.json", "train.csv", "train.parquet", "train.ndjson")
+
+
+def check_free(path: Path, *, force: bool) -> None:
+    """Complain of an output that could not be written, before the work is done.
+
+    With `force` a file may be replaced, and a folder that is empty or was made by evichain.
+    """
+    check_place(path)
+    if not (path.exists() or path.is_symlink()):
+        return
+    if not force:
+        right = "Give another name, or --force to replace it."
+        raise OutputError("already exists", where=str(path), right=right)
+    if path.is_dir() and any(path.iterdir()) and not any((path / n).exists() for n in _OURS):
+        raise OutputError(
+            "is a folder that evichain did not make",
+            where=str(path),
+            right="Give another name, or remove it yourself.",
+        )
+
+
+def check_place(path: Path) -> None:
+    """Complain if nothing could be made under this name; folders above it may be missing."""
+    above = next(p for p in path.absolute().parents if p.exists())
+    if not above.is_dir():
+        raise OutputError("is no folder", where=str(above), right="Give another name.")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise OutputError("cannot be written to", where=str(above), right="Give another folder.")
+
+
+@contextmanager
+def replacing(path: Path, *, force: bool) -> Iterator[Path]:
+    """A name to write to, beside the final one; renamed to it at the end, removed on an error."""
+    check_free(path, force=force)
+    final = path.absolute()
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{final.name}-", dir=final.parent) as beside:
+            made = Path(beside) / final.name
+            yield made
+            if final.is_dir() and not final.is_symlink():
+                # A folder cannot be replaced in one step; the old one goes with the temporary.
+                final.rename(Path(beside) / "replaced")
+            made.replace(final)
+    except OSError as error:
+        what = f"cannot be written ({error.strerror or error})"
+        right = "Choose a place that can be written to and has room."
+        raise OutputError(what, where=str(path), right=right) from error
+
+
+def write_table(frame: "pl.DataFrame", path: Path) -> None:
+    """Write a table in the format that the name's suffix tells."""
+    suffix = table_suffix(path)
+    if suffix == ".parquet":
+        frame.write_parquet(path)
+    elif suffix in (".ndjson", ".jsonl"):
+        frame.write_ndjson(path)
+    else:
+        frame.write_csv(path, separator="\t" if suffix == ".tsv" else ",")
+
+
+def table_suffix(path: Path, *also: str) -> str:
+    """The suffix of a name, if something can be written by it."""
+    suffix = path.suffix.lower()
+    if suffix not in (*TABLES, *also):
+        raise OutputError(
+            f"no format is called {suffix!r}" if suffix else "has no suffix to tell its format",
+            where=str(path),
+            right=f"Name it {', '.join((*TABLES, *also))}.",
+        )
+    return suffix
+
+
+def folder_size(folder: Path) -> int:
+    """The bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,52 @@
+"""Files of (user, item) pairs to be predicted."""
+
+from pathlib import Path
+
+import polars as pl
+
+from evichain.errors import DataError
+from evichain.ratings._columns import ITEM, USER, match
+
+_RIGHT = "A header names the columns user_id and item_id (or userId, movieId, …)."
+_TEXT = {".csv": ",", ".tsv": "\t"}
+_LINES = (".ndjson", ".jsonl")
+
+
+def read_pairs(path: Path) -> pl.DataFrame:
+    """The columns user_id and item_id of a CSV, TSV, Parquet or NDJSON file, in its order."""
+    where = str(path)
+    frame = _read(path, where)
+    columns = match(frame.columns)
+    missing = [column for column in (USER, ITEM) if column not in columns]
+    if missing:
+        named = ", ".join(map(repr, frame.columns[:8]))
+        raise DataError(
+            f"no column for {' or '.join(missing)} among {named}", where=where, right=_RIGHT
+        )
+    frame = frame.select(pl.col(columns[column]).alias(column) for column in (USER, ITEM))
+    if frame.is_empty():
+        raise DataError("no pairs in it", where=where, right="Each row is a user and an item.")
+    lacking = frame.select(pl.any_horizontal(pl.all().is_null()))[:, 0]
+    if lacking.any():
+        row = (lacking.arg_max() or 0) + (2 if path.suffix.lower() in _TEXT else 1)
+        raise DataError("an id is missing", where=f"{where}, row {row}", right=_RIGHT)
+    return frame
+
+
+def _read(path: Path, where: str) -> pl.DataFrame:
+    suffix = path.suffix.lower()
+    if not path.is_file():
+        raise DataError("no such file", where=where, right="Check the path.")
+    try:
+        if suffix in _TEXT:
+            # All as text, so that ids come back as they went in.
+            return pl.read_csv(path, separator=_TEXT[suffix], infer_schema=False)
+        if suffix == ".parquet":
+            return pl.read_parquet(path)
+        if suffix in _LINES:
+            return pl.read_ndjson(path, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        what = f"cannot be read ({str(error).splitlines()[0]})"
+        raise DataError(what, where=where, right=_RIGHT) from error
+    known = ", ".join((*_TEXT, ".parquet", *_LINES))
+    raise DataError(f"no format is called {suffix!r}", where=where, right=f"Formats are {known}.")

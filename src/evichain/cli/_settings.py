@@ -1,0 +1,98 @@
+"""An option for every setting, made from the settings themselves so that none is forgotten."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any
+
+import typer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from evichain.cli._errors import OptionError
+from evichain.evidence.policy import Policy
+from evichain.model.settings import ChainSettings
+from evichain.training.settings import TrainingSettings
+
+Changes = Mapping[str, Any]
+"""The settings that the user gave, by name; the recipe has the others."""
+
+_PARTS: tuple[type[BaseModel], ...] = (Policy, ChainSettings, TrainingSettings)
+_SIMPLE = (bool, int, float, str)
+
+
+def settings_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb an option per setting, and `--set`.
+
+    What was given arrives in the verb's parameter `settings`. A setting that the verb has a
+    parameter for already, such as `seed`, is left to it.
+    """
+    own = signature(verb, eval_str=True)
+    kept = [p for name, p in own.parameters.items() if name != "settings"]
+    options = [_assignments(), *_options({p.name for p in kept})]
+
+    @wraps(verb)
+    def called(**values: Any) -> None:
+        given = {o.name: values.pop(o.name) for o in options}
+        assigned = _assigned(given.pop("set_") or [])
+        changes = {name: value for name, value in given.items() if value is not None}
+        twice = sorted(changes.keys() & assigned.keys())
+        if twice:
+            option = f"--{twice[0].replace('_', '-')}"
+            raise OptionError(f"{twice[0]} is given twice", right=f"Use --set or {option}.")
+        verb(settings=changes | assigned, **values)
+
+    parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in (*kept, *options)]
+    called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in parameters}
+    return called
+
+
+def _options(taken: set[str]) -> Iterator[Parameter]:
+    for part in _PARTS:
+        for name, field in part.model_fields.items():
+            if name not in taken:
+                yield _parameter(name, _annotation(field))
+
+
+def _annotation(field: FieldInfo) -> Any:
+    simple: type = str
+    if isinstance(field.annotation, type) and field.annotation in _SIMPLE:
+        simple = field.annotation
+    said = " ".join((field.description or "").split())
+    option = typer.Option(
+        help=f"{said} [paper: {_shown(field.default)}]",
+        show_default=False,
+        metavar={int: "N", float: "X"}.get(simple),
+    )
+    return Annotated[simple | None, option]
+
+
+def _assignments() -> Parameter:
+    option = typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Set any setting by its name; may be given again and again.",
+        show_default=False,
+    )
+    return _parameter("set_", Annotated[list[str] | None, option])
+
+
+def _parameter(name: str, annotation: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _assigned(assignments: list[str]) -> dict[str, str]:
+    """Values stay text: the settings know their own types."""
+    found = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name.strip():
+            right = "It is NAME=VALUE, such as --set iterations=500."
+            raise OptionError(f"{assignment!r} sets nothing", where="--set", right=right)
+        found[name.strip().replace("-", "_")] = value.strip()
+    return found
+
+
+def _shown(default: Any) -> str:
+    return {True: "on", False: "off"}[default] if isinstance(default, bool) else str(default)

@@ -1,0 +1,157 @@
+"""`evichain data`: ratings from the catalogue or from files, looked at, converted and split."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evichain.cli._errors import OptionError
+from evichain.cli._files import check_free, folder_size, replacing, table_suffix, write_table
+from evichain.cli._options import Data, Force, Json, Seed, examples, group
+from evichain.cli._output import note, print_facts, print_json, print_table, size_said
+
+verb = group("List, fetch, describe, convert and split ratings.")
+
+_GRAPH = ".graph"
+_FORMATS = ("csv", "parquet", "ndjson")
+
+
+@verb.command("list", epilog=examples("evichain data list", "evichain data list --json"))
+def list_(json: Json = False) -> None:
+    """Show the data sets that can be asked for by name."""
+    from evichain.ratings import CATALOGUE, cache_folder
+
+    here = {name: (cache_folder() / name).is_dir() for name in CATALOGUE}
+    if json:
+        known = [
+            {
+                "name": one.name,
+                "title": one.title,
+                "about": one.about,
+                "ratings": one.ratings,
+                "users": one.users,
+                "items": one.items,
+                "splits": one.splits,
+                "fetched": here[one.name],
+            }
+            for one in CATALOGUE.values()
+        ]
+        print_json({"datasets": known, "cache": cache_folder()})
+        return
+    rows = [
+        (s.name, s.ratings, s.users, s.items, "yes" if here[s.name] else "", s.about)
+        for s in CATALOGUE.values()
+    ]
+    header = ("name", "ratings", "users", "items", "fetched", "about")
+    print_table("Data sets", header, rows)
+
+
+@verb.command("fetch", epilog=examples("evichain data fetch ml-100k"))
+def fetch_(
+    name: Annotated[str, typer.Argument(help="A name of `evichain data list`.")],
+    force: Annotated[bool, typer.Option("--force", help="Download it again.")] = False,
+    json: Json = False,
+) -> None:
+    """Download a data set, verify it and keep it in the cache (EVICHAIN_CACHE)."""
+    from evichain.ratings import CATALOGUE, fetch
+
+    folder = fetch(name, force=force)
+    dataset = CATALOGUE[name]
+    if json:
+        print_json({"name": name, "path": folder, "bytes": folder_size(folder)})
+        return
+    facts = {"folder": str(folder), "size": size_said(folder_size(folder))}
+    print_facts(dataset.title, {**facts, "terms": dataset.citation})
+
+
+@verb.command(epilog=examples("evichain data describe ml-100k", "evichain data describe my.csv"))
+def describe(data: Data, json: Json = False) -> None:
+    """Count what is in a ratings table: users, items, levels, ratings per entity, time."""
+    from evichain.cli._describing import describe as described
+    from evichain.cli._describing import print_description
+    from evichain.ratings import load_ratings
+
+    description = described(load_ratings(data))
+    print_json(description) if json else print_description(description)
+
+
+@verb.command(
+    epilog=examples(
+        "evichain data convert ml-1m ratings.parquet",
+        "evichain data convert ratings.csv.gz ratings.graph",
+    )
+)
+def convert(
+    data: Data,
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="A .csv, .tsv, .parquet or .ndjson file, or a .graph folder: the graph that "
+            "models are trained on, mapped into memory when it is loaded.",
+            show_default=False,
+        ),
+    ],
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write ratings in another format, validated and each pair once."""
+    from evichain.ratings import load_ratings
+
+    suffix = table_suffix(out, _GRAPH)
+    check_free(out, force=force)
+    ratings = load_ratings(data)
+    with replacing(out, force=force) as beside:
+        if suffix == _GRAPH:
+            from evichain.ratings.graph import Graph
+
+            Graph.build(ratings).save(beside)
+        else:
+            write_table(ratings.frame, beside)
+    if json:
+        print_json({"data": data, "written": out, "ratings": len(ratings)})
+    else:
+        note(f"{out}: {len(ratings):,} ratings of {ratings.name}")
+
+
+@verb.command(
+    epilog=examples(
+        "evichain data split ml-100k random:0.8 --out parts",
+        "evichain data split ml-100k u1 --out u1 --format parquet",
+    )
+)
+def split(
+    data: Data,
+    spec: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPEC",
+            help="random:0.8, kfold:5/0, users:0.8, time:0.8 or a named split of the data (u1).",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to make, with the files train and test.")],
+    seed: Seed = 0,
+    format: Annotated[str, typer.Option(help=f"{', '.join(_FORMATS)}.")] = "csv",
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Part ratings into those to learn from and those to be tested on."""
+    from evichain.ratings import load_split
+
+    if format not in _FORMATS:
+        right = f"Formats are {', '.join(_FORMATS)}."
+        raise OptionError(f"no format {format!r}", where="--format", right=right)
+    check_free(out, force=force)
+    parted = load_split(data, spec, seed)
+    parts = {"train": parted.train, "test": parted.test}
+    with replacing(out, force=force) as beside:
+        beside.mkdir()
+        for name, part in parts.items():
+            write_table(part.frame, beside / f"{name}.{format}")
+    counts = {name: len(part) for name, part in parts.items()}
+    if json:
+        files = {name: str(out / f"{name}.{format}") for name in parts}
+        print_json({"data": data, "split": parted.name, "seed": seed, **counts, "files": files})
+    else:
+        note(f"{out}: {counts['train']:,} ratings to train on, {counts['test']:,} to test on")

@@ -1,0 +1,92 @@
+"""`evichain evaluate`: how far a model's predictions are from ratings."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evichain.cli._loading import load_parts
+from evichain.cli._options import Data, Json, Model, Split, examples, single
+from evichain.cli._output import note, print_json
+from evichain.cli._scores import paper_rmse, print_scores, scores
+
+if TYPE_CHECKING:
+    from evichain.ratings import Ratings
+    from evichain.ratings.graph import Graph
+
+verb = single()
+
+
+@verb.command(
+    epilog=examples(
+        "evichain evaluate model test.csv",
+        "evichain evaluate model ml-100k --split random:0.8",
+        "evichain evaluate model ml-100k --split u1 --json",
+    )
+)
+def evaluate(
+    model: Model,
+    data: Data,
+    split: Split = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="The split's seed; the model's own by default.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Test a model on ratings: all of DATA, or the test part of a split of it."""
+    from evichain.recommender import REC
+
+    loaded = REC.load(model)
+    if seed is None:
+        known = loaded.training.get("split_seed")
+        seed = loaded.settings.seed if known is None else int(known)
+    rest, tested, name = load_parts(data, split, seed)
+    tested = rest if tested is None else tested
+    seen = count_seen(loaded.graph, tested)
+    if seen:
+        note(
+            f"{seen:,} of the {len(tested):,} ratings tested on are among those that the model "
+            "has as evidence: the error on them says little"
+        )
+    begun = time.perf_counter()
+    evaluation = loaded.evaluate(tested)
+    found: dict[str, Any] = {
+        "model": model,
+        "data": data,
+        "split": name,
+        "seed": seed if name else None,
+        "recipe": loaded.recipe,
+        **scores(evaluation),
+        "paper_rmse": paper_rmse(data, loaded.recipe, name),
+        "seen": seen,
+        "parameters": loaded.parameter_count,
+        "seconds": time.perf_counter() - begun,
+        "settings": loaded.settings.model_dump(),
+    }
+    if json:
+        print_json(found)
+        return
+    where = ", ".join(part for part in (data, name) if part)
+    print_scores(f"{model} on {where}", found, {"seen in training": seen or None})
+
+
+def count_seen(graph: "Graph", ratings: "Ratings") -> int:
+    """How many of the rated pairs the graph has."""
+    import numpy as np
+
+    from evichain.ratings import Side
+
+    users, items = (
+        graph.ids[side].index(ratings.frame[side.column]).astype(np.int64) for side in Side
+    )
+    both = (users >= 0) & (items >= 0)
+    rows = graph.rows[Side.USER]
+    wide = len(graph.ids[Side.ITEM])
+    have = np.repeat(np.arange(len(rows)), rows.degrees) * wide + rows.indices
+    return int(np.isin(users[both] * wide + items[both], have).sum())

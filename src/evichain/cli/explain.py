@@ -1,0 +1,93 @@
+"""`evichain explain`: the evidence behind one prediction, as text, JSON or a picture."""
+
+import json as jsonlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evichain.cli._errors import OptionError, unknown_means
+from evichain.cli._files import check_free, replacing
+from evichain.cli._options import Force, Json, Model, examples, single
+from evichain.cli._output import note, print_json
+
+verb = single()
+
+_FORMATS = ("text", "json", "svg")
+
+
+@verb.command(
+    epilog=examples(
+        "evichain explain model 42 50",
+        "evichain explain model 42 50 --pieces 3 --out why.svg",
+        "evichain explain model 42 50 --json",
+    )
+)
+def explain(
+    model: Model,
+    user: Annotated[str, typer.Argument(metavar="USER", help="A user.", show_default=False)],
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="An item.", show_default=False)],
+    pieces: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="How many pieces of evidence to show of each embedding."
+        ),
+    ] = 5,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(_FORMATS),
+            help="What to write; by default what the name of --out tells, or else text.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to; stdout by default.", show_default=False),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Show who rated what behind a prediction, and what each piece of evidence adds to it.
+
+    The contributions add up to the estimate.
+    """
+    kind = _chosen(format, out, json=json)
+    if out is not None:
+        check_free(out, force=force)
+
+    from evichain.recommender import REC
+
+    loaded = REC.load(model)
+    with unknown_means("The model has no ratings of it, so there is nothing to explain."):
+        trace = loaded.explain(user, item, pieces)
+    if out is None and kind == "json":
+        print_json(trace.to_dict())
+        return
+    if kind == "json":
+        written = jsonlib.dumps(trace.to_dict(), indent=1, allow_nan=False)
+    else:
+        written = trace.svg() if kind == "svg" else trace.text()
+    if out is None:
+        typer.echo(written)
+        return
+    with replacing(out, force=force) as beside:
+        beside.write_text(written.rstrip("\n") + "\n", encoding="utf-8")
+    if json:
+        about = {"user": user, "item": item, "estimate": trace.estimate, "reason": trace.reason}
+        print_json({**about, "format": kind, "written": out})
+    else:
+        note(f"{out}: the evidence behind {trace.estimate:.3f}")
+
+
+def _chosen(format: str | None, out: Path | None, *, json: bool) -> str:
+    if format is not None and format not in _FORMATS:
+        right = f"Formats are {', '.join(_FORMATS)}."
+        raise OptionError(f"no format {format!r}", where="--format", right=right)
+    if json and out is None:
+        if format not in (None, "json"):
+            right = "Leave one of them out, or name a file with --out."
+            raise OptionError(f"--json and --format {format} do not go together", right=right)
+        return "json"
+    told = out.suffix.lower().removeprefix(".") if out is not None else ""
+    return format or (told if told in _FORMATS else "text")

@@ -1,0 +1,111 @@
+"""`evichain predict`: what users would rate items, one pair or a file of them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evichain.cli._errors import OptionError
+from evichain.cli._files import check_free, replacing, table_suffix, write_table
+from evichain.cli._options import Force, Json, Model, examples, single
+from evichain.cli._output import note, print_facts, print_json
+
+verb = single()
+
+
+@verb.command(
+    epilog=examples(
+        "evichain predict model --user 42 --item 50",
+        "evichain predict model --pairs pairs.csv --out predictions.parquet",
+        "evichain predict model --pairs pairs.csv > predictions.csv",
+    )
+)
+def predict(
+    model: Model,
+    user: Annotated[
+        str | None, typer.Option(metavar="ID", help="A user.", show_default=False)
+    ] = None,
+    item: Annotated[
+        str | None, typer.Option(metavar="ID", help="An item.", show_default=False)
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A file with user and item columns.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where the predictions of --pairs go: .csv, .tsv, .parquet or .ndjson. CSV on "
+            "stdout by default.",
+            show_default=False,
+        ),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Predict ratings.
+
+    Where no chain of evidence leads to a prototype, the estimate is the mean rating and the
+    reason says why.
+    """
+    if pairs is not None and user is None and item is None:
+        _predict_file(model, pairs, out, force=force, json=json)
+    elif pairs is None and user is not None and item is not None:
+        if out is not None:
+            raise OptionError("one prediction needs no file", where="--out", right="Leave it out.")
+        _predict_one(model, user, item, json=json)
+    else:
+        raise OptionError(
+            "there is not one way to tell what to predict",
+            right="Give --user and --item, or --pairs FILE.",
+        )
+
+
+def _predict_one(model: Path, user: str, item: str, *, json: bool) -> None:
+    from evichain.recommender import REC
+
+    loaded = REC.load(model)
+    found = loaded.predict(user, item)
+    title = loaded.graph.title(loaded.graph.ids[1].native(item) or item)
+    if json:
+        asked = {"user": user, "item": item, "title": title}
+        print_json({**asked, "estimate": found.estimate, "reason": found.reason})
+        return
+    facts = {"estimate": f"{found.estimate:.3f}", "reason": found.reason}
+    print_facts(f"user {user}, {title}", facts)
+
+
+def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, json: bool) -> None:
+    if out is not None:
+        table_suffix(out)
+        check_free(out, force=force)
+    from evichain.cli._pairs import read_pairs
+
+    frame = read_pairs(pairs)
+
+    import polars as pl
+
+    from evichain.recommender import REC
+
+    found = REC.load(model).predict(frame["user_id"].to_list(), frame["item_id"].to_list())
+    reasons = pl.Series("reason", list(found.reasons), dtype=pl.String)
+    frame = frame.with_columns(pl.Series("estimate", found.estimates), reasons)
+    impossible = len(reasons) - reasons.null_count()
+    if out is not None:
+        with replacing(out, force=force) as beside:
+            write_table(frame, beside)
+    if json:
+        rows = frame.rows(named=True) if out is None else None
+        print_json(
+            {
+                "pairs": len(frame),
+                "impossible": impossible,
+                "written": out,
+                "predictions": rows,
+            }
+        )
+    elif out is None:
+        typer.echo(frame.write_csv(), nl=False)
+    else:
+        note(f"{out}: {len(frame):,} predictions, {impossible:,} of them without a chain")

@@ -1,0 +1,124 @@
+"""`evichain train`: from ratings to a model, tested when the data is split."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evichain.cli._errors import OptionError, OutputError
+from evichain.cli._files import check_free, check_place, replacing
+from evichain.cli._loading import load_parts
+from evichain.cli._options import Data, Force, Json, Recipe, Seed, Split, examples, single
+from evichain.cli._output import note, print_json
+from evichain.cli._scores import paper_rmse, print_scores, scores
+from evichain.cli._settings import Changes, settings_options
+
+verb = single()
+
+_LOG, _CHECKPOINT = "log.jsonl", "checkpoint.safetensors"
+
+
+@verb.command(
+    epilog=examples(
+        "evichain train ml-100k --split random:0.8 --out model",
+        "evichain train ratings.csv --out model --evidence-limit 40 --max-depth 3",
+        "evichain train ml-1m --split random:0.8 --run runs/1 --json",
+        "evichain train ml-1m --split random:0.8 --run runs/1 --json --resume",
+    )
+)
+@settings_options
+def train(
+    data: Data,
+    settings: Changes,
+    recipe: Recipe = "paper",
+    split: Split = None,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The model's folder.", show_default=False),
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="A folder for the run's log and checkpoints.", show_default=False
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint in the run folder.")
+    ] = False,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write TensorBoard's events to the run folder.")
+    ] = False,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Train a model, and test it when the data is split.
+
+    Without --split it learns from all ratings. The test part is read once, at the end.
+    """
+    _check_folders(out, run, resume=resume, force=force, tensorboard=tensorboard)
+    from evichain.recipes import settings_for
+
+    changes = {"seed": seed, **settings}
+    settings_for(recipe, **changes)
+    learned, tested, name = load_parts(data, split, seed)
+
+    from evichain.recommender import REC
+
+    model = REC(recipe, **changes)
+    begun = time.perf_counter()
+    try:
+        model.fit(learned, run=run, resume=resume, progress=True, tensorboard=tensorboard)
+    except KeyboardInterrupt:
+        if run is not None and (run / _CHECKPOINT).exists():
+            left = f"interrupted; with --resume it goes on from the checkpoint in {run}"
+            raise KeyboardInterrupt(left) from None
+        raise
+    seconds = time.perf_counter() - begun
+    model.training |= {"data": data, "split": name, "split_seed": seed if name else None}
+    if out is not None:
+        with replacing(out, force=force) as beside:
+            model.save(beside)
+    evaluation = model.evaluate(tested) if tested is not None else None
+    found: dict[str, Any] = {
+        "data": data,
+        "split": name,
+        "seed": seed,
+        "recipe": recipe,
+        **scores(evaluation),
+        "paper_rmse": paper_rmse(data, recipe, name),
+        "train_ratings": len(learned),
+        "validation_rmse": model.training.get("validation_rmse"),
+        "parameters": model.parameter_count,
+        "steps": model.training.get("steps"),
+        "seconds": seconds,
+        "settings": model.settings.model_dump(),
+        "model": out,
+        "run": run,
+    }
+    if json:
+        print_json(found)
+        return
+    title = ", ".join(part for part in (f"REC, recipe {recipe}", data, name) if part)
+    places = {"model": str(out) if out else None, "run": str(run) if run else None}
+    print_scores(f"{title}, seed {seed}", found, places)
+
+
+def _check_folders(
+    out: Path | None, run: Path | None, *, resume: bool, force: bool, tensorboard: bool
+) -> None:
+    """Before hours of work, whether its results have a place."""
+    if out is not None:
+        check_free(out, force=force)
+    if run is None:
+        if resume or tensorboard:
+            option = "--resume" if resume else "--tensorboard"
+            raise OptionError("no run folder", where=option, right="Name it with --run DIR.")
+        return
+    check_place(run / _LOG)
+    if resume and not (run / _CHECKPOINT).exists():
+        note(f"{run}: no checkpoint to go on from, so this starts at the beginning")
+    elif not resume and not force and (run / _LOG).exists():
+        right = "--resume to go on with it, --force to write over it, or another folder."
+        raise OutputError("already holds a run", where=str(run), right=right)

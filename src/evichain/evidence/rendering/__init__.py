@@ -1,0 +1,1 @@
+"""Traces for the eye: as text for a terminal and as a picture."""

@@ -1,0 +1,126 @@
+"""What every recommender is and gives: REC and the baselines obey it, and so may yours.
+
+`evichain.testing` checks whether a class does.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, overload, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evichain.ratings.ids import Id
+from evichain.ratings.table import Ratings
+
+ManyIds = Sequence[Id] | npt.NDArray[Any] | pl.Series
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """How a user would rate an item.
+
+    Attributes:
+        estimate: the rating expected.
+        reason: why nothing better than a mean could be said; None when something could.
+    """
+
+    estimate: float
+    reason: str | None = None
+
+    @property
+    def impossible(self) -> bool:
+        """Whether the estimate is only a mean, for the reason given."""
+        return self.reason is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions in the order in which they were asked for.
+
+    Attributes:
+        estimates: float32, one a pair.
+        reasons: why a pair's estimate is only a mean; None where it is not.
+
+    >>> found = Predictions(np.array([3.5, 3.0], np.float32), [None, "no such user"])
+    >>> found[1]
+    Prediction(estimate=3.0, reason='no such user')
+    >>> [prediction.impossible for prediction in found]
+    [False, True]
+    """
+
+    estimates: npt.NDArray[np.float32]
+    reasons: list[str | None]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def __getitem__(self, index: int) -> Prediction:
+        return Prediction(float(self.estimates[index]), self.reasons[index])
+
+    def __iter__(self) -> Iterator[Prediction]:
+        return (self[index] for index in range(len(self)))
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """An item a user may like, with the rating expected; `title` is the id where none is known."""
+
+    item: Id
+    estimate: float
+    title: str
+
+
+@dataclass(frozen=True)
+class Similar:
+    """An item like another, 1 being most alike; `title` is the id where none is known."""
+
+    item: Id
+    similarity: float
+    title: str
+
+
+@runtime_checkable
+class Recommender(Protocol):
+    """The least a recommender can do.
+
+    It takes its settings as keyword arguments of its constructor, a seed among them if it draws
+    anything, and keeps them as given (scikit-learn's convention), so that `get_params`,
+    `set_params` and `sklearn.clone` work.
+    """
+
+    def fit(self, ratings: Ratings, *, progress: bool = False) -> Self:
+        """Learn from ratings, forgetting whatever was learnt before."""
+        ...
+
+    @overload
+    def predict(self, users: Id, items: Id) -> Prediction: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def predict(self, users: ManyIds, items: ManyIds) -> Predictions: ...
+
+    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Prediction | Predictions:
+        """How `users` would rate `items`: a pair of ids, or as many of the one as of the other.
+
+        A pair of which nothing is known gets a mean and a reason, never an exception.
+        """
+        ...
+
+    def recommend(
+        self, user: Id, n: int = 10, *, exclude_seen: bool = True
+    ) -> list[Recommendation]:
+        """The `n` items the user would rate highest, best first.
+
+        Raises:
+            UnknownEntityError: the user is not known.
+        """
+        ...
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings, by name."""
+        ...
+
+    def set_params(self, **params: Any) -> Self:
+        """Change settings; they hold from the next `fit` on."""
+        ...

@@ -1,0 +1,45 @@
+"""Ratings: read, validated, catalogued, split, and laid out as a graph."""
+
+from evichain.ratings.catalogue import (
+    CATALOGUE,
+    Dataset,
+    cache_folder,
+    fetch,
+    is_fetched,
+    load_ratings,
+)
+from evichain.ratings.reading import read_ratings
+from evichain.ratings.side import Side
+from evichain.ratings.splits import (
+    Split,
+    cold_start,
+    given_split,
+    growth,
+    kfold,
+    load_split,
+    random_split,
+    time_split,
+    user_split,
+)
+from evichain.ratings.table import Ratings
+
+__all__ = [
+    "CATALOGUE",
+    "Dataset",
+    "Ratings",
+    "Side",
+    "Split",
+    "cache_folder",
+    "cold_start",
+    "fetch",
+    "given_split",
+    "growth",
+    "is_fetched",
+    "kfold",
+    "load_ratings",
+    "load_split",
+    "random_split",
+    "read_ratings",
+    "time_split",
+    "user_split",
+]

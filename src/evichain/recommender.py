@@ -1,0 +1,435 @@
+"""The estimator that users import: fit, predict, recommend, similar_items, explain, add."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self, overload
+
+import numpy as np
+import torch
+
+from evichain.errors import ModelError, NotFittedError, SettingsError, UnknownEntityError
+from evichain.evidence.guest import guest_evidence
+from evichain.evidence.pool import Pool
+from evichain.evidence.trace import Piece, Trace
+from evichain.kernels import Flags, Floats, Ints
+from evichain.model.chain import Chain
+from evichain.model.inference import embeddings, estimates
+from evichain.model.tracing import trace
+from evichain.progress import progress as progress_bar
+from evichain.protocol import Prediction, Predictions, Recommendation, Similar
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import UNKNOWN, Id
+from evichain.ratings.side import Side
+from evichain.ratings.splits import random_split
+from evichain.ratings.table import Ratings
+from evichain.recipes import Settings, settings_for
+from evichain.saving import Saved, load_model, save_model
+from evichain.training.trainer import Trainer
+
+Guest = Sequence[tuple[Id, float]]
+_VALIDATION_SEED = 7919
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How far predictions are from ratings; impossible ones count with the mean they gave."""
+
+    rmse: float
+    mae: float
+    ratings: int
+    impossible: int
+
+
+@dataclass
+class _Fitted:
+    """A trained chain on a graph, with the embeddings that questions are answered from."""
+
+    chain: Chain
+    pool: Pool
+    settings: Settings
+
+    @cached_property
+    def embeddings(self) -> tuple[tuple[Floats, Flags], tuple[Floats, Flags]]:
+        """Of every entity of each side: its embedding, and whether there is one."""
+        graph = self.pool.graph
+        users, items = (
+            embeddings(
+                self.chain,
+                self.pool,
+                self.settings.policy,
+                side,
+                np.arange(len(graph.ids[side]), dtype=np.int32),
+            )
+            for side in Side
+        )
+        return users, items
+
+
+class REC:
+    """A recommender by Recursive Evidence Chains (Tragas et al., 2018).
+
+    It stores a few prototype users and items and two small networks; every other embedding
+    is generated from ratings, by chains of evidence that lead to the prototypes. So its
+    size does not grow with the data, new users and items need no retraining, and every
+    prediction has its evidence.
+
+    Args:
+        recipe: a named set of settings.
+        settings: any of `evichain.recipes.Settings`, in place of the recipe's.
+
+    >>> from evichain.testing import planted_blocks
+    >>> model = REC(iterations=30, embedding_size=4, width=16).fit(planted_blocks())
+    >>> model.predict("nobody", 0).reason
+    "unknown user 'nobody'"
+    """
+
+    def __init__(self, recipe: str = "paper", **settings: Any) -> None:
+        self.recipe = recipe
+        self._given = settings
+        self.settings = settings_for(recipe, **settings)
+        self.training: dict[str, Any] = {}
+        self._state: _Fitted | None = None
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={value!r}" for name, value in self._given.items())
+        return f"REC(recipe={self.recipe!r}{given})"
+
+    # scikit-learn's protocol
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The recipe and all settings, by name."""
+        return {"recipe": self.recipe, **self.settings.model_dump(), **self._given}
+
+    def set_params(self, **changes: Any) -> Self:
+        """Change settings; they hold from the next `fit`."""
+        given = {**self._given, **changes}
+        recipe = given.pop("recipe", self.recipe)
+        self.settings = settings_for(recipe, **given)
+        self.recipe, self._given = recipe, given
+        return self
+
+    # training
+
+    def fit(
+        self,
+        ratings: Any,
+        *,
+        run: str | Path | None = None,
+        resume: bool = False,
+        progress: bool = False,
+        tensorboard: bool = False,
+        watch: Callable[[int, dict[str, float], Trainer], None] | None = None,
+    ) -> Self:
+        """Train on ratings: a `Ratings`, or any table `Ratings.from_frame` takes.
+
+        Args:
+            run: a folder for the log and the checkpoints.
+            resume: go on from the run folder's checkpoint, if there is one.
+            progress: show a progress bar.
+            tensorboard: write TensorBoard's events into the run folder too.
+            watch: called after each step with its number, its figures and the trainer.
+        """
+        if resume and run is None:
+            raise SettingsError("nothing to resume from", right="Name the run folder.")
+        table = as_ratings(ratings)
+        settings = self.settings
+        kept = table
+        held: Ratings | None = None
+        if settings.validation:
+            cut = random_split(table, 1 - settings.validation, settings.seed + _VALIDATION_SEED)
+            kept, held = cut.train, cut.test
+        graph = Graph.build(kept)
+        pool = Pool.most_rated(graph, (settings.prototype_users, settings.prototype_items))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.seed)
+            counts = [side.count for side in pool.sides]
+            chain = Chain(settings.chain, counts, graph.mean)
+        trainer = Trainer(chain, pool, settings.policy, settings.training)
+        if held is not None:
+            trainer.validation = (*_pairs(graph, held), held.frame["rating"].to_numpy())
+        with ExitStack() as stack:
+            advance = stack.enter_context(
+                progress_bar("Training", settings.iterations, enabled=progress, unit="steps")
+            )
+            seen = {"step": 0}
+
+            def after(step: int, values: dict[str, float]) -> None:
+                shown = {name.replace("_rmse", ""): value for name, value in values.items()}
+                advance(step - seen["step"], **shown)
+                seen["step"] = step
+                if watch:
+                    watch(step, values, trainer)
+
+            trainer.watch = after
+            done = trainer.train(Path(run) if run else None, resume=resume, tensorboard=tensorboard)
+        if held is not None:
+            graph = graph.extended(held)
+            pool = Pool.of(graph, pool.ids)
+        self._state = _Fitted(chain, pool, settings)
+        self.training = {
+            "data": table.name,
+            "ratings": len(table),
+            "steps": done.step,
+            "seconds": round(done.seconds, 3),
+            "validation_rmse": done.best_rmse,
+        }
+        return self
+
+    def add(self, ratings: Any) -> Self:
+        """Take in new ratings, users and items; nothing is retrained."""
+        state = self._fitted
+        graph = state.pool.graph.extended(as_ratings(ratings))
+        self._state = _Fitted(state.chain, Pool.of(graph, state.pool.ids), state.settings)
+        return self
+
+    # questions
+
+    @overload
+    def predict(self, users: Id, items: Id) -> Prediction: ...  # type: ignore[overload-overlap]
+    @overload
+    def predict(self, users: Iterable[Id], items: Iterable[Id]) -> Predictions: ...
+    def predict(
+        self, users: Id | Iterable[Id], items: Id | Iterable[Id]
+    ) -> Prediction | Predictions:
+        """What users would rate items: one id of each, or as many of one as of the other."""
+        if _is_id(users) and _is_id(items):
+            return self._predict([users], [items])[0]
+        left = [users] if _is_id(users) else list(users)  # type: ignore[arg-type]
+        right = [items] if _is_id(items) else list(items)  # type: ignore[arg-type]
+        longest = max(len(left), len(right))
+        if len(left) == 1:
+            left = left * longest
+        if len(right) == 1:
+            right = right * longest
+        if len(left) != len(right):
+            raise SettingsError(
+                f"{len(left)} users but {len(right)} items", right="Give as many of each."
+            )
+        return self._predict(left, right)
+
+    def recommend(
+        self, user: Id | Guest, n: int = 10, *, exclude_seen: bool = True
+    ) -> list[Recommendation]:
+        """The items that a user would rate highest.
+
+        Args:
+            user: an id, or the (item, rating) pairs of someone who is not in the data.
+            exclude_seen: leave out what the user has rated.
+        """
+        state = self._fitted
+        graph = state.pool.graph
+        items, possible = state.embeddings[Side.ITEM]
+        if _is_id(user):
+            index = self._known(Side.USER, user)
+            users, there = state.embeddings[Side.USER]
+            vector = users[index] if there[index] else None
+            seen = graph.rows[Side.USER].row(index)[0]
+        else:
+            vector, seen = self._guest(user)  # type: ignore[arg-type]
+        if vector is None:
+            return []
+        scores = np.where(possible, items @ vector, -np.inf)
+        if exclude_seen:
+            scores[seen] = -np.inf
+        return [
+            Recommendation(graph.ids[Side.ITEM][i], float(scores[i]), self._title(i))
+            for i in _best(scores, n)
+        ]
+
+    def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
+        """The items whose embeddings point most nearly the same way."""
+        state = self._fitted
+        index = self._known(Side.ITEM, item)
+        items, possible = state.embeddings[Side.ITEM]
+        if not possible[index]:
+            return []
+        length = np.linalg.norm(items, axis=1) + np.float32(1e-12)
+        scores = np.where(possible, items @ items[index] / (length * length[index]), -np.inf)
+        scores[index] = -np.inf
+        ids = state.pool.graph.ids[Side.ITEM]
+        return [Similar(ids[i], float(scores[i]), self._title(i)) for i in _best(scores, n)]
+
+    def explain(self, user: Id, item: Id, pieces: int = 5, depth: int = 2) -> Trace:
+        """The evidence behind a prediction; the contributions add up to the estimate.
+
+        Args:
+            pieces: how many pieces of evidence to show of each embedding.
+            depth: how deep to follow the chains.
+        """
+        state = self._fitted
+        prediction = self.predict(user, item)
+        ends = {Side.USER: user, Side.ITEM: item}
+        index = {s: self._known(s, ends[s]) for s in Side}
+        if prediction.reason is not None:
+            user_piece, item_piece = (
+                Piece(
+                    side=side,
+                    id=ends[side],
+                    title=self._title(index[side]) if side is Side.ITEM else str(ends[side]),
+                    depth=0,
+                    rating=None,
+                    prototype=False,
+                    contribution=0.0,
+                )
+                for side in Side
+            )
+            return Trace(user_piece, item_piece, prediction.estimate, prediction.reason)
+        return trace(
+            state.chain,
+            state.pool,
+            state.settings.policy,
+            index[Side.USER],
+            index[Side.ITEM],
+            pieces=pieces,
+            depth=depth,
+        )
+
+    def evaluate(self, test: Any) -> Evaluation:
+        """The errors on ratings that the model has not seen."""
+        table = as_ratings(test)
+        found = self._predict(table.frame["user_id"].to_list(), table.frame["item_id"].to_list())
+        errors = found.estimates - table.frame["rating"].to_numpy()
+        return Evaluation(
+            rmse=float(np.sqrt(np.mean(np.square(errors, dtype=np.float64)))),
+            mae=float(np.mean(np.abs(errors), dtype=np.float64)),
+            ratings=len(table),
+            impossible=sum(reason is not None for reason in found.reasons),
+        )
+
+    # what it is made of
+
+    @property
+    def graph(self) -> Graph:
+        """The ratings that evidence is taken from."""
+        return self._fitted.pool.graph
+
+    @property
+    def prototypes(self) -> tuple[Sequence[Id], Sequence[Id]]:
+        """The ids of the prototype users and items."""
+        return self._fitted.pool.ids
+
+    @property
+    def parameter_count(self) -> int:
+        """How many numbers were learned."""
+        return self._fitted.chain.parameter_count
+
+    def save(self, path: str | Path) -> None:
+        """Write a model folder: weights, settings and the graph. Replaces an older model."""
+        state = self._fitted
+        saved = Saved(
+            recipe=self.recipe,
+            settings=state.settings.model_dump(),
+            prototypes=state.pool.ids,
+            training=self.training,
+            weights=dict(state.chain.state_dict()),
+            graph=state.pool.graph,
+        )
+        save_model(saved, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model folder; the graph is mapped into memory as it is needed."""
+        saved = load_model(Path(path))
+        try:
+            model = cls(saved.recipe, **saved.settings)
+            chain = Chain(
+                model.settings.chain, [len(ids) for ids in saved.prototypes], saved.graph.mean
+            )
+            chain.load_state_dict(saved.weights)
+        except (SettingsError, RuntimeError) as error:
+            raise ModelError(
+                f"the model does not fit this version ({str(error).splitlines()[0]})",
+                where=str(path),
+                right="Use the version of evichain that wrote it, or train it again.",
+            ) from error
+        model._state = _Fitted(chain, Pool.of(saved.graph, saved.prototypes), model.settings)
+        model.training = saved.training
+        return model
+
+    # helpers
+
+    @property
+    def _fitted(self) -> _Fitted:
+        if self._state is None:
+            raise NotFittedError(
+                "this recommender knows nothing yet", right="Call fit(ratings) or REC.load(path)."
+            )
+        return self._state
+
+    def _known(self, side: Side, identifier: object) -> int:
+        index = int(self.graph.ids[side].index([identifier])[0])
+        if index == UNKNOWN:
+            raise UnknownEntityError(
+                f"unknown {side.noun} {identifier!r}",
+                right=f"Add ratings of this {side.noun} first, with add().",
+            )
+        return index
+
+    def _title(self, index: int) -> str:
+        return self.graph.title(self.graph.ids[Side.ITEM][int(index)])
+
+    def _predict(self, users: Sequence[Any], items: Sequence[Any]) -> Predictions:
+        state = self._fitted
+        asked = (users, items)
+        index = [state.pool.graph.ids[side].index(asked[side]) for side in Side]
+        found, possible = estimates(state.chain, state.pool, state.settings.policy, index)
+        reasons: list[str | None] = [None] * len(users)
+        for row in np.flatnonzero(~possible).tolist():
+            for side in reversed(Side):
+                if index[side][row] == UNKNOWN:
+                    reasons[row] = f"unknown {side.noun} {asked[side][row]!r}"
+                elif not self._reachable(side, int(index[side][row])):
+                    reasons[row] = reasons[row] or (
+                        f"no chain of evidence from {side.noun} {asked[side][row]!r} "
+                        f"to a prototype within depth {state.settings.max_depth}"
+                    )
+        return Predictions(found, reasons)
+
+    def _reachable(self, side: Side, index: int) -> bool:
+        return bool(self._fitted.embeddings[side][1][index])
+
+    def _guest(self, rated: Guest) -> tuple[Floats | None, Ints]:
+        """The embedding of someone with these ratings, and what they rated."""
+        state = self._fitted
+        items = np.array([self._known(Side.ITEM, item) for item, _ in rated], np.int32)
+        ratings = np.array([rating for _, rating in rated], np.float32)
+        policy = state.settings.policy
+        if policy.max_depth == 0 or not len(items):
+            return None, items
+        chosen, links = guest_evidence(state.pool, policy, Side.USER, items, ratings)
+        below, there = embeddings(state.chain, state.pool, policy, Side.ITEM, chosen, depth=1)
+        if not there.any():
+            return None, items
+        with torch.inference_mode():
+            parts = state.chain.generator(Side.USER)(
+                torch.from_numpy(below[there]), torch.from_numpy(links[there])
+            )
+        vector: Floats = parts.mean(dim=0).numpy()
+        return vector, items
+
+
+def as_ratings(ratings: Any) -> Ratings:
+    """A `Ratings` as it is, or made from a table."""
+    return ratings if isinstance(ratings, Ratings) else Ratings.from_frame(ratings)
+
+
+def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:
+    users, items = (graph.ids[side].index(ratings.frame[side.column]) for side in Side)
+    return users, items
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str | int | np.integer)
+
+
+def _best(scores: Floats, n: int) -> list[int]:
+    """The places of the n highest scores, highest first; -inf is never among them."""
+    n = min(max(n, 0), len(scores))
+    if not n:
+        return []
+    top = np.argpartition(-scores, n - 1)[:n]
+    top = top[np.lexsort((top, -scores[top]))]
+    return [int(i) for i in top if np.isfinite(scores[i])]

@@ -1,0 +1,104 @@
+"""Model folders: safetensors, JSON and the graph's plain arrays; nothing in them can run."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from evichain.errors import ModelError
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import Id
+
+_FORMAT = 1
+_CARD = "model.json"
+_WEIGHTS = "model.safetensors"
+_GRAPH = "graph"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a model folder holds."""
+
+    recipe: str
+    settings: dict[str, Any]
+    prototypes: tuple[Sequence[Id], Sequence[Id]]
+    training: dict[str, Any]
+    weights: dict[str, Tensor]
+    graph: Graph
+
+
+def save_model(saved: Saved, path: Path) -> None:
+    """Write a model folder beside its final name, then rename it; an older model gives way."""
+    path = path.absolute()
+    if path.exists() and not (path / _CARD).exists():
+        raise ModelError(
+            "there is something else than a model here",
+            where=str(path),
+            right="Choose a path that is free or holds a model to replace.",
+        )
+    beside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+    older = beside.with_suffix(".old")
+    try:
+        beside.mkdir(parents=True)
+        saved.graph.save(beside / _GRAPH)
+        save_file({n: w.contiguous() for n, w in saved.weights.items()}, beside / _WEIGHTS)
+        card = {
+            "format": _FORMAT,
+            "evichain": version("evichain"),
+            "recipe": saved.recipe,
+            "settings": saved.settings,
+            "prototypes": {"user": list(saved.prototypes[0]), "item": list(saved.prototypes[1])},
+            "training": saved.training,
+        }
+        text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
+        (beside / _CARD).write_text(text + "\n", encoding="utf-8")
+        if path.exists():
+            path.rename(older)
+        beside.rename(path)
+    except OSError as error:
+        raise ModelError(
+            f"the model cannot be written ({error.strerror})",
+            where=str(path),
+            right="Choose a place that can be written to and has room.",
+        ) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(older, ignore_errors=True)
+
+
+def load_model(path: Path) -> Saved:
+    """Read a model folder."""
+    try:
+        card = json.loads((path / _CARD).read_text(encoding="utf-8"))
+        if card["format"] != _FORMAT:
+            raise ModelError(
+                f"model format {card['format']} is not {_FORMAT}",
+                where=str(path),
+                right="Use the version of evichain that wrote it, or train it again.",
+            )
+        return Saved(
+            recipe=card["recipe"],
+            settings=card["settings"],
+            prototypes=(card["prototypes"]["user"], card["prototypes"]["item"]),
+            training=card["training"],
+            weights=load_file(path / _WEIGHTS),
+            graph=Graph.load(path / _GRAPH),
+        )
+    except FileNotFoundError as error:
+        raise ModelError(
+            "there is no model here",
+            where=str(path),
+            right="Give the folder that `evichain train --out` or `REC.save` wrote.",
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise ModelError(
+            f"the model is damaged ({error})", where=str(path), right="Train or copy it again."
+        ) from error

@@ -1,0 +1,170 @@
+"""Checks of what a recommender may do besides: save and load, add, explain, similar_items.
+
+Each is skipped for a recommender that has no such method.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evichain.protocol import Recommender, Similar
+from evichain.ratings.ids import Id
+from evichain.ratings.table import Ratings
+from evichain.testing.expectations import (
+    Make,
+    alike,
+    estimates_of,
+    expect,
+    expect_no_error,
+    fitted,
+    needs,
+    renamed,
+    some_pairs,
+)
+from evichain.testing.planted import HIGH, LOW, planted_blocks, planted_rating
+from evichain.testing.traces import TRACE_TOLERANCE, check_trace
+
+NEW_USER, NEW_ITEM = 100, 101
+
+
+def check_save_and_load(make: Make) -> None:
+    """What is loaded answers exactly as what was saved, unknown ids and settings included."""
+    needs(make, "save", "load")
+    users, items = some_pairs()
+    named = [f"u{user}" for user in users], [f"i{item}" for item in items]
+    _check_saved(make, planted_blocks(), users, items)
+    _check_saved(make, renamed(planted_blocks(), "u", "i"), *named)
+
+
+def _check_saved(make: Make, ratings: Ratings, users: Sequence[Id], items: Sequence[Id]) -> None:
+    model: Any = fitted(make, ratings)
+    with TemporaryDirectory() as folder, expect_no_error("from save and load"):
+        model.save(Path(folder) / "model")
+        loaded = type(model).load(Path(folder) / "model")
+        same = np.array_equal(estimates_of(model, users, items), estimates_of(loaded, users, items))
+        expect(same, "a loaded recommender to give the same estimates")
+        listed = loaded.recommend(users[0])
+        expect(model.recommend(users[0]) == listed, "a loaded one to recommend the same")
+        strange = loaded.predict("nobody", items[0])
+        expect(
+            model.predict("nobody", items[0]) == strange, "a loaded one to give the same reasons"
+        )
+        params = loaded.get_params()
+        expect(model.get_params() == params, "a loaded one to have the same settings")
+
+
+def check_add_serves_new_entities(make: Make) -> None:
+    """After `add`, a new user and a new item are known and served well, without retraining."""
+    needs(make, "add")
+    model: Any = fitted(make)
+    others = np.arange(60)
+    news = Ratings.from_arrays(
+        [NEW_USER] * 12 + others[:30].tolist(),
+        list(range(12)) + [NEW_ITEM] * 30,
+        [*planted_rating([0] * 12, range(12)), *planted_rating(others[:30], [0] * 30)],
+    )
+    with expect_no_error("from add of a new user and a new item"):
+        model = _added(model, news)
+    for user, item in ((NEW_USER, 20), (0, NEW_ITEM), (NEW_USER, NEW_ITEM)):
+        found = model.predict(user, item)
+        expect(found.reason is None, f"({user}, {item}) known after add, not {found.reason!r}")
+    likes, dislikes = (estimates_of(model, [NEW_USER] * 10, list(range(k, 40, 4))) for k in (0, 1))
+    gap = float(likes.mean() - dislikes.mean())
+    enough = (HIGH - LOW) / 4
+    expect(gap > enough, f"the new user's block rated {enough:.1f} above the other, not {gap:.2f}")
+    listed = {entry.item for entry in model.recommend(NEW_USER, n=1000)}
+    expect(listed == {*range(12, 40), NEW_ITEM}, "all items the new user has not rated")
+
+
+def check_add_equals_having_had(make: Make) -> None:
+    """What is known hangs on the ratings, not on how they came: at once, in parts, or again."""
+    needs(make, "add")
+    ratings = planted_blocks()
+    first, second = _news(NEW_USER, NEW_ITEM), _news(NEW_USER + 10, NEW_ITEM + 10)
+    both = Ratings(pl.concat([first.frame, second.frame]))
+    asked = [0, 1, 2, 30, NEW_USER, NEW_USER + 10], [0, 1, 2, 39, NEW_ITEM, NEW_ITEM + 10]
+    users = [user for user in asked[0] for _ in asked[1]]
+    items = asked[1] * len(asked[0])
+
+    def estimates(*additions: Ratings) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        model = fitted(make, ratings)
+        for addition in additions:
+            model = _added(model, addition)
+        return estimates_of(model, users, items)
+
+    with expect_no_error("from add"):
+        at_once = estimates(both)
+        expect(alike(estimates(first, second), at_once), "adding in parts to equal adding at once")
+        expect(alike(estimates(second, first), at_once), "the order of additions not to matter")
+        expect(alike(estimates(both, both), at_once), "adding the same again to change nothing")
+        earlier = Ratings(first.frame.with_columns(rating=HIGH + LOW - pl.col("rating")))
+        corrected = estimates(earlier, both)
+        expect(alike(corrected, at_once), "a rating given again to replace the one before")
+
+
+def check_add_leaves_its_input(make: Make) -> None:
+    """`add` leaves the ratings it is given, and those given to `fit`, as they were."""
+    needs(make, "add")
+    ratings, news = planted_blocks(), _news(NEW_USER, NEW_ITEM)
+    before, news_before = ratings.frame.clone(), news.frame.clone()
+    _added(fitted(make, ratings), news)
+    expect(ratings.frame.equals(before), "the ratings given to fit to stay as they were")
+    expect(news.frame.equals(news_before), "the ratings given to add to stay as they were")
+
+
+def check_explanations(make: Make) -> None:
+    """The contributions of an explanation add up to what predict says."""
+    needs(make, "explain")
+    model: Any = fitted(make)
+    for user, item in ((0, 0), (0, 1), (7, 39), (59, 12)):
+        with expect_no_error(f"from explain({user}, {item})"):
+            trace = model.explain(user, item)
+            check_trace(trace)
+        expect((trace.user.id, trace.item.id) == (user, item), f"({user}, {item}) explained")
+        found = model.predict(user, item)
+        same = abs(trace.estimate - found.estimate) <= TRACE_TOLERANCE
+        expect(same, f"{found.estimate} explained, as predicted, not {trace.estimate}")
+        expect(trace.reason == found.reason, "the reason that predict gives")
+
+
+def check_similar_items(make: Make) -> None:
+    """The items most similar to one are of its block, distinct, most similar first."""
+    needs(make, "similar_items")
+    model: Any = fitted(make)
+    blocks = []
+    for item in range(0, 40, 5):
+        listed = model.similar_items(item, n=4)
+        expect(all(isinstance(entry, Similar) for entry in listed), "a list of Similar")
+        items = [entry.item for entry in listed]
+        expect(len(items) == len(set(items)) == 4, f"4 distinct items, not {items}")
+        expect(item not in items, "an item not to be similar to itself")
+        scores = [entry.similarity for entry in listed]
+        expect(scores == sorted(scores, reverse=True), "the most similar first")
+        blocks += [other % 2 == item % 2 for other in items]
+    share = float(np.mean(blocks))
+    expect(share >= 0.9, f"90% of similar items from the same block, not {share:.0%}")
+    expect(len(model.similar_items(0, n=1000)) == 39, "all other items when n is very large")
+
+
+def _added(model: Any, news: Ratings) -> Recommender:
+    """The recommender with the ratings, whether `add` returns it or not."""
+    grown = model.add(news)
+    found: Recommender = model if grown is None else grown
+    return found
+
+
+def _news(user: int, item: int) -> Ratings:
+    """A new user's ratings of known items, and known users' ratings of a new item."""
+    items, users = range(user % 7, 40, 3), range(item % 5, 60, 4)
+    return Ratings.from_arrays(
+        [user] * len(items) + list(users),
+        list(items) + [item] * len(users),
+        [
+            *planted_rating([user] * len(items), list(items)),
+            *planted_rating(list(users), [item] * len(users)),
+        ],
+    )

@@ -1,0 +1,46 @@
+"""Batches of ratings: each pass over the data in an order of its own, any step at once.
+
+The order is a permutation computed from (seed, pass), never stored, so a step costs the
+same whatever the number of ratings and a resumed run needs no state but its step number.
+"""
+
+import numpy as np
+
+from evichain.kernels import Longs, kernel
+from evichain.ratings.hashing import mix
+
+_ROUNDS = 4
+
+
+def batch_positions(count: int, batch_size: int, seed: int, step: int) -> Longs:
+    """The positions of a step's ratings among `count`.
+
+    >>> passes = [batch_positions(6, 4, seed=1, step=step) for step in range(3)]
+    >>> sorted(np.concatenate(passes).tolist())
+    [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    """
+    out = np.empty(min(batch_size, count), np.int64)
+    first = step * len(out)
+    _permuted(first, count, np.uint64(seed), out)
+    return out
+
+
+@kernel
+def _permuted(first: int, count: int, seed: np.uint64, out: Longs) -> None:
+    """A Feistel network over the smallest even number of bits, walked until inside `count`."""
+    half = 1
+    while (1 << (2 * half)) < count:
+        half += 1
+    mask = np.uint64((1 << half) - 1)
+    bits = np.uint64(half)
+    for i in range(len(out)):
+        epoch, place = (first + i) // count, np.uint64((first + i) % count)
+        key = mix(seed ^ mix(np.uint64(epoch)))
+        while True:
+            left, right = place >> bits, place & mask
+            for turn in range(_ROUNDS):
+                left, right = right, left ^ (mix(right ^ mix(key + np.uint64(turn))) & mask)
+            place = (left << bits) | right
+            if place < np.uint64(count):
+                break
+        out[i] = np.int64(place)

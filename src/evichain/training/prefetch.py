@@ -1,0 +1,24 @@
+"""Makes the next thing while the current one is used."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Thing = TypeVar("Thing")
+
+
+def ahead(make: Callable[[int], Thing], numbers: range) -> Iterator[Thing]:
+    """`make(n)` for each number, in order, one ahead of the consumer on a second thread.
+
+    >>> list(ahead(lambda n: n * n, range(4)))
+    [0, 1, 4, 9]
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="evichain-ahead") as thread:
+        pending = [thread.submit(make, n) for n in numbers[:1]]
+        for following in [*numbers[1:], None]:
+            if not pending:
+                return
+            ready = pending.pop().result()
+            if following is not None:
+                pending.append(thread.submit(make, following))
+            yield ready

@@ -1,0 +1,53 @@
+"""Pretraining: matrix factorization on the block of prototypes alone.
+
+It makes the prototypes large enough to recombine into a rating before the generators
+have learned anything, and costs the same whatever the size of the data.
+"""
+
+import numpy as np
+import torch
+
+from evichain.evidence.pool import Pool
+from evichain.kernels import Floats, Ints
+from evichain.model.chain import Chain
+from evichain.ratings.side import Side
+from evichain.training.settings import TrainingSettings
+
+_LEARNING_RATE = 1e-2
+
+
+def prototype_block(pool: Pool) -> tuple[Ints, Ints, Floats]:
+    """The ratings of prototype items by prototype users, by slot."""
+    graph, items = pool.graph, pool.sides[Side.ITEM]
+    index = graph.ids[Side.USER].index(pool.ids[Side.USER])
+    users, others, ratings = [], [], []
+    rows = graph.rows[Side.USER]
+    for slot, user in enumerate(index.tolist()):
+        if user < 0:
+            continue
+        cited = items.cited[items.cited_ptr[user] : items.cited_ptr[user + 1]]
+        places = rows.indptr[user] + cited
+        others.append(items.slot[rows.indices[places]])
+        ratings.append(graph.scale.decode(rows.codes[places]))
+        users.append(np.full(len(cited), slot, np.int32))
+    if not users:
+        return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
+    return np.concatenate(users), np.concatenate(others), np.concatenate(ratings)
+
+
+def pretrain(chain: Chain, pool: Pool, settings: TrainingSettings) -> float:
+    """Fit the prototypes to the ratings among themselves; the last RMSE (NaN if none)."""
+    users, items, ratings = (torch.from_numpy(part) for part in prototype_block(pool))
+    if not len(ratings) or not settings.pretrain_iterations:
+        return float("nan")
+    left, right = chain.prototypes
+    optimizer = torch.optim.Adam([left, right], lr=_LEARNING_RATE)
+    error = torch.tensor(0.0)
+    for _ in range(settings.pretrain_iterations):
+        optimizer.zero_grad()
+        guesses = (left[users] * right[items]).sum(dim=-1)
+        error = (guesses - ratings).square().mean()
+        penalty = left.square().sum() + right.square().sum()
+        (error + settings.regularization * penalty).backward()
+        optimizer.step()
+    return float(error.detach().sqrt())

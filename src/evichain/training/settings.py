@@ -1,0 +1,35 @@
+"""How the model is trained."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class TrainingSettings(BaseModel):
+    """Loss, optimizer, evidence drawn for training, and when to stop."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    iterations: int = Field(default=2000, ge=0)
+    """Steps of the main phase, at most."""
+    batch_size: int = Field(default=1000, ge=1)
+    """Ratings in a step."""
+    learning_rate: float = Field(default=1e-3, gt=0)
+    """Adam's step size."""
+    regularization: float = Field(default=1e-5, ge=0)
+    """Lambda: the weight of the squared norm of all parameters in the loss."""
+    pretrain_iterations: int = Field(default=500, ge=0)
+    """Steps of plain matrix factorization on the block of prototypes, before the main phase."""
+    redraw_evidence: bool = True
+    """Draw the evidence anew at each step; else the stable choice used for serving."""
+    hide_targets: bool = False
+    """Hide a batch's own ratings from all evidence, so that no target helps predict itself."""
+    validation: float = Field(default=0.0, ge=0, lt=1)
+    """The part of the training ratings kept aside to watch and to stop by."""
+    validate_every: int = Field(default=50, ge=1)
+    """Steps between two looks at the validation ratings."""
+    patience: int = Field(default=0, ge=0)
+    """Looks without an improvement after which training stops and the best state is kept;
+    0 trains to the end and keeps the last state."""
+    checkpoint_every: int = Field(default=200, ge=1)
+    """Steps between two checkpoints, when there is a run folder."""
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    """Everything random is drawn from it."""

@@ -1,0 +1,183 @@
+"""The trainer: pretraining, then steps of Adam on batches with their evidence."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from evichain.evidence.plan import Plan, make_plan
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.evidence.selection import NO_PAIRS, STABLE, hide
+from evichain.kernels import Floats, Ints
+from evichain.model.chain import Chain
+from evichain.model.inference import estimates
+from evichain.training.batches import batch_positions
+from evichain.training.checkpoint import (
+    Progress,
+    Weights,
+    load_checkpoint,
+    save_checkpoint,
+    snapshot,
+)
+from evichain.training.log import RunLog
+from evichain.training.prefetch import ahead
+from evichain.training.pretraining import pretrain
+from evichain.training.settings import TrainingSettings
+
+Pairs = tuple[Ints, Ints, Floats]
+Watch = Callable[[int, dict[str, float]], None]
+
+_LARGEST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The ratings of a step and the plan of their evidence."""
+
+    plan: Plan
+    ratings: Tensor
+
+
+def make_batch(pool: Pool, policy: Policy, settings: TrainingSettings, step: int) -> Batch:
+    """The batch of a step: a function of the seed and the step's number."""
+    positions = batch_positions(len(pool.graph), settings.batch_size, settings.seed, step)
+    users, items, ratings = pool.graph.pairs(positions)
+    hidden = hide(users, items) if settings.hide_targets else NO_PAIRS
+    seed = evidence_seed(settings.seed, step) if settings.redraw_evidence else STABLE
+    plan = make_plan(pool, policy, users, items, seed=seed, hidden=hidden)
+    return Batch(plan, torch.from_numpy(ratings))
+
+
+def evidence_seed(seed: int, step: int) -> int:
+    """A seed for the evidence of a step, never STABLE."""
+    digest = blake2b(f"{seed}/{step}".encode(), digest_size=8).digest()
+    return 1 + int.from_bytes(digest, "little") % _LARGEST_SEED
+
+
+def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, Tensor]:
+    """The loss of a batch, and the mean squared error in it.
+
+    The paper's loss, its sum over ratings taken as a mean so that lambda means the same
+    whatever the batch size: `mean (R - UV)^2 + lambda (|u|^2 + |v|^2 + |phi|^2 + |psi|^2)`.
+    """
+    error = (chain(batch.plan) - batch.ratings).square().mean()
+    penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
+    return error + regularization * penalty, error.detach()
+
+
+@dataclass
+class Trainer:
+    """Trains a chain in place.
+
+    Args:
+        validation: ratings that are in no evidence, to watch and to stop by.
+        watch: called with the step and its figures after each step.
+    """
+
+    chain: Chain
+    pool: Pool
+    policy: Policy
+    settings: TrainingSettings
+    validation: Pairs | None = None
+    watch: Watch | None = None
+
+    def __post_init__(self) -> None:
+        self.optimizer = torch.optim.Adam(self.chain.parameters(), lr=self.settings.learning_rate)
+        self.progress = Progress()
+        self.best: Weights | None = None
+
+    def train(
+        self, run: Path | None = None, *, resume: bool = False, tensorboard: bool = False
+    ) -> Progress:
+        """Train to the end, from the run folder's checkpoint when resuming."""
+        with ExitStack() as stack:
+            checkpoint = run / "checkpoint.safetensors" if run else None
+            if resume and checkpoint and checkpoint.exists():
+                self.progress, self.best = load_checkpoint(
+                    checkpoint, self.chain, self.optimizer, self._identity
+                )
+            else:
+                pretrain(self.chain, self.pool, self.settings)
+            log = None
+            if run:
+                run.mkdir(parents=True, exist_ok=True)
+                log = stack.enter_context(RunLog(run, self.progress.step, tensorboard=tensorboard))
+            if not self.progress.finished:
+                self._steps(log, checkpoint)
+        if self.best is not None:
+            self.chain.load_state_dict(self.best)
+        return self.progress
+
+    def validation_rmse(self) -> float:
+        """The error on the validation ratings, with the evidence used for serving."""
+        assert self.validation is not None
+        users, items, ratings = self.validation
+        found, _ = estimates(self.chain, self.pool, self.policy, (users, items))
+        return float(np.sqrt(np.mean((found - ratings) ** 2)))
+
+    def _steps(self, log: RunLog | None, checkpoint: Path | None) -> None:
+        progress, settings = self.progress, self.settings
+        begun = time.monotonic() - progress.seconds
+        steps = range(progress.step, settings.iterations)
+        for batch in ahead(self._batch, steps):
+            values = {"train_rmse": self._step(batch)}
+            progress.step += 1
+            last = progress.step == settings.iterations
+            if self.validation is not None and (
+                last or progress.step % settings.validate_every == 0
+            ):
+                values["validation_rmse"] = self._look()
+            progress.seconds = time.monotonic() - begun
+            progress.finished = last or self._out_of_patience()
+            if log:
+                log.write(progress.step, **values, seconds=round(progress.seconds, 3))
+            if self.watch:
+                self.watch(progress.step, values)
+            if checkpoint and (progress.finished or progress.step % settings.checkpoint_every == 0):
+                if log:
+                    log.flush()
+                save_checkpoint(
+                    checkpoint, self.chain, self.optimizer, self.best, progress, self._identity
+                )
+            if progress.finished:
+                break
+
+    def _batch(self, step: int) -> Batch:
+        return make_batch(self.pool, self.policy, self.settings, step)
+
+    def _step(self, batch: Batch) -> float:
+        self.optimizer.zero_grad()
+        loss, error = loss_of(self.chain, batch, self.settings.regularization)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        return float(error.sqrt())
+
+    def _look(self) -> float:
+        rmse = self.validation_rmse()
+        if self.progress.best_rmse is None or rmse < self.progress.best_rmse:
+            self.progress.best_rmse, self.progress.best_step = rmse, self.progress.step
+            if self.settings.patience:
+                self.best = snapshot(self.chain)
+        return rmse
+
+    def _out_of_patience(self) -> bool:
+        waited = self.progress.step - self.progress.best_step
+        patience = self.settings.patience * self.settings.validate_every
+        return self.validation is not None and bool(patience) and waited >= patience
+
+    @property
+    def _identity(self) -> str:
+        """What must be the same for a checkpoint to be of this run."""
+        digest = blake2b(digest_size=16)
+        digest.update(self.policy.model_dump_json().encode())
+        digest.update(self.settings.model_dump_json().encode())
+        digest.update(",".join(str(tuple(p.shape)) for p in self.chain.parameters()).encode())
+        digest.update(self.pool.graph.fingerprint.encode())
+        return digest.hexdigest()

@@ -1,0 +1,144 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import Result
+
+from evichain.ratings import CATALOGUE, load_ratings, load_split
+from evichain.ratings.graph import Graph
+
+Run = Callable[..., Result]
+RunJson = Callable[..., dict[str, Any]]
+Refused = Callable[..., list[str]]
+
+
+def test_list_shows_the_catalogue(run: Run, run_json: RunJson) -> None:
+    assert all(name in run("data", "list").stdout for name in CATALOGUE)
+    listed = run_json("data", "list")["datasets"]
+    assert [one["name"] for one in listed] == list(CATALOGUE)
+    assert not any(one["fetched"] for one in listed)
+
+
+def test_fetching_what_is_not_in_the_catalogue(refused: Refused) -> None:
+    lines = refused("data", "fetch", "ml-100")
+    assert "ml-100" in lines[0]
+    assert "ml-100k" in lines[1]
+
+
+def test_describe_counts(run: Run, run_json: RunJson, tmp_path: Path) -> None:
+    table = tmp_path / "ratings.csv"
+    table.write_text("user,item,rating,time\na,x,1,0\na,y,2,86400\nb,x,2,10\nb,x,4,20\n")
+    found = run_json("data", "describe", table)
+    assert (found["ratings"], found["users"], found["items"], found["duplicates"]) == (3, 2, 2, 1)
+    assert found["density"] == 0.75
+    assert (found["low"], found["high"]) == (1.0, 4.0)
+    assert found["levels"] == [{"rating": level, "count": 1} for level in (1.0, 2.0, 4.0)]
+    assert found["ratings_per"]["user"] == found["ratings_per"]["item"]
+    assert found["ratings_per"]["user"]["max"] == 2
+    assert (found["from"], found["to"]) == ("1970-01-01T00:00:00Z", "1970-01-02T00:00:00Z")
+    assert found["titles"] == 0
+    shown = run("data", "describe", table).stdout
+    assert "75.000%" in shown
+    assert "1 to 4, 3 levels" in shown
+
+
+def test_describe_sees_titles(run_json: RunJson, data: Path) -> None:
+    assert run_json("data", "describe", data)["titles"] == 20
+
+
+def test_describe_calls_many_values_continuous(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "ratings.csv"
+    rows = [f"{i},{i},{i / 7}" for i in range(400)]
+    table.write_text("\n".join(["user,item,rating", *rows]))
+    shown = run("data", "describe", table).stdout
+    assert "continuous" in shown
+    assert "Levels" not in shown
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".ndjson", ".jsonl"])
+def test_convert_keeps_every_rating(run: Run, data: Path, tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / f"out{suffix}"
+    assert run("data", "convert", data, out).exit_code == 0
+    assert load_ratings(out).frame.equals(load_ratings(data).frame)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_convert_to_a_graph(run: Run, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "made" / "here.graph"
+    assert run("data", "convert", data, out).exit_code == 0
+    graph = Graph.load(out)
+    assert len(graph) == len(load_ratings(data))
+    assert graph.title(100) == "Film 0 (1990)"
+
+
+def test_convert_replaces_only_when_forced(
+    run: Run, refused: Refused, data: Path, tmp_path: Path
+) -> None:
+    for out in (tmp_path / "out.csv", tmp_path / "out.graph"):
+        assert run("data", "convert", data, out).exit_code == 0
+        lines = refused("data", "convert", data, out)
+        assert lines == [
+            f"error: {out}: already exists",
+            "Give another name, or --force to replace it.",
+        ]
+        assert run("data", "convert", data, out, "--force").exit_code == 0
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_folder_of_someone_else_is_never_replaced(
+    refused: Refused, data: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.graph"
+    mine.mkdir()
+    (mine / "thesis.tex").write_text("years of work")
+    lines = refused("data", "convert", data, mine, "--force")
+    assert "did not make" in lines[0]
+    assert (mine / "thesis.tex").read_text() == "years of work"
+
+
+def test_convert_to_nothing_known(refused: Refused, data: Path, tmp_path: Path) -> None:
+    for name in ("out.xlsx", "out"):
+        lines = refused("data", "convert", data, tmp_path / name)
+        assert ".parquet" in lines[1]
+    assert not list(tmp_path.iterdir())
+
+
+def test_split_writes_what_load_split_gives(run: Run, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "parts"
+    result = run("data", "split", data, "random:0.8", "--out", out, "--seed", 5, "--json")
+    told = json.loads(result.stdout)
+    expected = load_split(str(data), "random:0.8", 5)
+    assert (told["train"], told["test"]) == (len(expected.train), len(expected.test))
+    for name, part in (("train", expected.train), ("test", expected.test)):
+        assert load_ratings(out / f"{name}.csv").frame.equals(part.frame)
+
+
+def test_split_in_parquet_and_read_back_as_given_files(
+    run: Run, data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "parts"
+    arguments = ("data", "split", data, "time:0.8", "--out", out, "--format", "parquet")
+    assert run(*arguments).exit_code == 0
+    spec = f"{out / 'train.parquet'},{out / 'test.parquet'}"
+    again = tmp_path / "again"
+    assert run("data", "split", data, spec, "--out", again).exit_code == 0
+    assert len(pl.read_csv(again / "test.csv")) == len(pl.read_parquet(out / "test.parquet"))
+
+
+@pytest.mark.parametrize("spec", ["random", "random:2", "random:x", "kfold:5/9", "halves:0.5"])
+def test_a_misspelled_split_writes_nothing(
+    refused: Refused, data: Path, tmp_path: Path, spec: str
+) -> None:
+    refused("data", "split", data, spec, "--out", tmp_path / "parts")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_format_that_splits_are_not_written_in(
+    refused: Refused, data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "parts"
+    lines = refused("data", "split", data, "u1", "--out", out, "--format", "xlsx")
+    assert "csv, parquet, ndjson" in lines[1]

@@ -1,0 +1,116 @@
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import Result
+
+from evichain.recommender import REC
+
+Run = Callable[..., Result]
+RunJson = Callable[..., dict[str, Any]]
+Refused = Callable[..., list[str]]
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.csv"
+    path.write_text("userId,movieId,genre\n1,100,drama\nnobody,101,\n2,100,\n")
+    return path
+
+
+def test_one_pair(run: Run, run_json: RunJson, model: Path) -> None:
+    found = run_json("predict", model, "--user", 1, "--item", 100)
+    expected = REC.load(model).predict(1, 100)
+    assert found["estimate"] == pytest.approx(expected.estimate)
+    assert (found["reason"], found["title"]) == (None, "Film 0 (1990)")
+    shown = run("predict", model, "--user", 1, "--item", 100).stdout
+    assert f"{expected.estimate:.3f}" in shown
+
+
+def test_a_stranger_gets_the_mean_and_the_reason(run_json: RunJson, model: Path) -> None:
+    found = run_json("predict", model, "--user", "nobody", "--item", 100)
+    assert found["estimate"] == pytest.approx(REC.load(model).graph.mean)
+    assert "nobody" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "read"),
+    [(".csv", pl.read_csv), (".parquet", pl.read_parquet), (".ndjson", pl.read_ndjson)],
+)
+def test_a_file_of_pairs(
+    run: Run, model: Path, pairs: Path, suffix: str, read: Callable[[Path], pl.DataFrame]
+) -> None:
+    out = pairs.with_name(f"out{suffix}")
+    assert run("predict", model, "--pairs", pairs, "--out", out).exit_code == 0
+    frame = read(out)
+    assert frame.columns == ["user_id", "item_id", "estimate", "reason"]
+    expected = REC.load(model).predict([1, "nobody", 2], [100, 101, 100])
+    assert frame["estimate"].to_list() == pytest.approx(expected.estimates.tolist())
+    assert [reason is None for reason in frame["reason"]] == [True, False, True]
+    assert sorted(path.name for path in out.parent.iterdir()) == sorted([out.name, pairs.name])
+
+
+def test_pairs_in_every_format_and_on_stdout(run: Run, model: Path, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": [1, 2], "item": [100, 101]})
+    frame.write_csv(tmp_path / "a.tsv", separator="\t")
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_ndjson(tmp_path / "a.jsonl")
+    answers = {run("predict", model, "--pairs", path).stdout for path in tmp_path.iterdir()}
+    assert len(answers) == 1
+    assert len(pl.read_csv(io.StringIO(answers.pop()))) == 2
+
+
+def test_pairs_as_json(run_json: RunJson, model: Path, pairs: Path) -> None:
+    found = run_json("predict", model, "--pairs", pairs)
+    assert (found["pairs"], found["impossible"], found["written"]) == (3, 1, None)
+    assert [row["user_id"] for row in found["predictions"]] == ["1", "nobody", "2"]
+    out = pairs.with_name("out.csv")
+    found = run_json("predict", model, "--pairs", pairs, "--out", out)
+    assert (found["written"], found["predictions"]) == (str(out), None)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--user", "1"],
+        ["--item", "1"],
+        ["--user", "1", "--pairs", "x.csv"],
+        ["--user", "1", "--item", "100", "--out", "x.csv"],
+    ],
+)
+def test_half_a_question_is_refused(refused: Refused, model: Path, options: list[str]) -> None:
+    refused("predict", model, *options)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "user_id,movie\n1,\n", "row 2: an id is missing"),
+        ("a.csv", "user_id,thing\n1,2\n", "item_id"),
+        ("a.csv", "user_id,item_id\n", "no pairs"),
+        ("a.csv", "", "cannot be read"),
+        ("a.parquet", "user_id,item_id\n", "cannot be read"),
+        ("a.ndjson", "{", "cannot be read"),
+        ("a.doc", "user_id,item_id\n1,2\n", ".doc"),
+    ],
+)
+def test_bad_pairs_are_refused(
+    refused: Refused, model: Path, tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    lines = refused("predict", model, "--pairs", path, "--out", tmp_path / "out.csv")
+    assert str(path) in lines[0]
+    assert said in lines[0]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_output_that_is_there_is_kept(refused: Refused, model: Path, pairs: Path) -> None:
+    before = pairs.read_text()
+    lines = refused("predict", model, "--pairs", pairs, "--out", pairs)
+    assert "already exists" in lines[0]
+    assert pairs.read_text() == before

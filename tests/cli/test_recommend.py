@@ -1,0 +1,74 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from evichain.ratings import Side
+from evichain.recommender import REC
+
+Run = Callable[..., Result]
+RunJson = Callable[..., dict[str, Any]]
+Refused = Callable[..., list[str]]
+
+
+def test_for_a_user(run: Run, run_json: RunJson, model: Path) -> None:
+    expected = REC.load(model).recommend(1, 4)
+    found = run_json("recommend", model, 1, "-n", 4)["recommendations"]
+    assert [row["item"] for row in found] == [one.item for one in expected]
+    assert [row["title"] for row in found] == [one.title for one in expected]
+    assert [row["estimate"] for row in found] == pytest.approx([o.estimate for o in expected])
+    shown = run("recommend", model, 1, "-n", 4).stdout
+    assert all(one.title in shown for one in expected)
+
+
+def test_what_was_rated_is_left_out_unless_asked_for(run_json: RunJson, model: Path) -> None:
+    graph = REC.load(model).graph
+    rated = {item for item, _ in graph.rated(Side.USER, int(graph.ids[Side.USER].index([1])[0]))}
+    new = {row["item"] for row in run_json("recommend", model, 1, "-n", 50)["recommendations"]}
+    assert not new & rated
+    arguments = ("recommend", model, 1, "-n", 50, "--include-seen")
+    assert {row["item"] for row in run_json(*arguments)["recommendations"]} >= rated
+
+
+def test_for_someone_who_is_not_in_the_data(run: Run, run_json: RunJson, model: Path) -> None:
+    arguments = ("recommend", model, "--rated", "100=5", "--rated", "101=1", "-n", 3)
+    found = run_json(*arguments)
+    expected = REC.load(model).recommend([(100, 5.0), (101, 1.0)], 3)
+    assert [row["item"] for row in found["recommendations"]] == [one.item for one in expected]
+    assert found["rated"] == {"100": 5.0, "101": 1.0}
+    assert "someone" in run(*arguments).stdout
+
+
+def test_similar_items(run: Run, run_json: RunJson, model: Path) -> None:
+    found = run_json("recommend", model, "--similar-to", 100, "-n", 3)["similar"]
+    expected = REC.load(model).similar_items(100, 3)
+    assert [row["item"] for row in found] == [one.item for one in expected]
+    assert "Like Film 0 (1990)" in run("recommend", model, "--similar-to", 100).stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "for whom"),
+        (["1", "--rated", "100=5"], "for whom"),
+        (["1", "--similar-to", "100"], "for whom"),
+        (["--rated", "100"], "--rated"),
+        (["--rated", "=4"], "--rated"),
+        (["--rated", "100=nan"], "--rated"),
+        (["--rated", "100=good"], "--rated"),
+        (["--rated", "100=50"], "off the scale"),
+        (["--rated", "nothing=5"], "nothing"),
+        (["--similar-to", "nothing"], "nothing"),
+        (["nobody"], "nobody"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(
+    refused: Refused, model: Path, options: list[str], said: str
+) -> None:
+    assert said in refused("recommend", model, *options)[0]
+
+
+def test_a_stranger_is_told_of_rated(refused: Refused, model: Path) -> None:
+    assert "--rated" in refused("recommend", model, "nobody")[1]

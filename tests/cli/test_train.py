@@ -1,0 +1,167 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from evichain.ratings import load_split
+from evichain.recommender import REC
+
+Run = Callable[..., Result]
+RunJson = Callable[..., dict[str, Any]]
+Refused = Callable[..., list[str]]
+
+
+def test_the_object_at_the_end(
+    run_json: RunJson, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    out = tmp_path / "model"
+    arguments = ("--split", "random:0.8", "--seed", 3, "--out", out)
+    found = run_json("train", data, *arguments, *small)
+    split = load_split(str(data), "random:0.8", 3)
+    loaded = REC.load(out)
+    expected = loaded.evaluate(split.test)
+    assert found["test_rmse"] == pytest.approx(expected.rmse, abs=1e-6)
+    assert found["test_mae"] == pytest.approx(expected.mae, abs=1e-6)
+    assert found["impossible"] == expected.impossible
+    assert (found["train_ratings"], found["test_ratings"]) == (len(split.train), len(split.test))
+    assert found["parameters"] == loaded.parameter_count
+    assert found["seconds"] > 0
+    assert found["settings"] == loaded.settings.model_dump()
+    assert (found["data"], found["split"], found["seed"]) == (str(data), "random:0.8", 3)
+    assert found["settings"]["seed"] == 3
+    assert found["paper_rmse"] is None
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_without_a_split_nothing_is_tested(run: Run, data: Path, small: list[str]) -> None:
+    for split in ([], ["--split", "none"]):
+        result = run("train", data, *split, *small)
+        assert result.exit_code == 0
+        assert "test RMSE" not in result.stdout
+        assert "parameters" in result.stdout
+
+
+def test_the_table_and_what_goes_to_stderr(run: Run, data: Path, small: list[str]) -> None:
+    result = run("train", data, "--split", "kfold:5/1", *small)
+    assert "test RMSE" in result.stdout
+    assert "impossible predictions" in result.stdout
+    assert "to test on" in result.stderr
+    assert "Training: done" in result.stderr
+    assert "Training" not in result.stdout
+
+
+def test_the_same_seed_gives_the_same_model(
+    run_json: RunJson, data: Path, small: list[str]
+) -> None:
+    arguments = ("train", data, "--split", "random:0.8", *small)
+    first, again, other = (run_json(*arguments, "--seed", seed) for seed in (1, 1, 2))
+    assert first["test_rmse"] == again["test_rmse"] != other["test_rmse"]
+
+
+def test_settings_by_option_and_by_name(run_json: RunJson, data: Path) -> None:
+    options = ("--iterations", 1, "--pretrain-iterations", 0, "--no-telescoping", "--width", 8)
+    found = run_json("train", data, *options, "--set", "max-depth=2", "--set", "caching=false")
+    settings = found["settings"]
+    assert (settings["telescoping"], settings["caching"]) == (False, False)
+    assert (settings["max_depth"], settings["width"], settings["iterations"]) == (2, 8, 1)
+
+
+def test_a_run_is_logged_and_resumed(
+    run: Run, run_json: RunJson, refused: Refused, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    folder = tmp_path / "run"
+    arguments = ("train", data, "--split", "random:0.8", "--run", folder, *small)
+    first = run_json(*arguments)
+    assert len((folder / "log.jsonl").read_text().splitlines()) == 3
+    lines = refused(*arguments)
+    assert lines[0] == f"error: {folder}: already holds a run"
+    assert run_json(*arguments, "--resume")["test_rmse"] == first["test_rmse"]
+    assert run_json(*arguments, "--force")["test_rmse"] == first["test_rmse"]
+
+
+def test_resuming_where_nothing_began(
+    run: Run, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    result = run("train", data, "--run", tmp_path / "run", "--resume", *small)
+    assert result.exit_code == 0
+    assert "no checkpoint" in result.stderr
+
+
+def test_resuming_another_run_is_refused(
+    run: Run, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    folder = tmp_path / "run"
+    assert run("train", data, "--run", folder, *small).exit_code == 0
+    before = (folder / "log.jsonl").read_text()
+    result = run("train", data, "--run", folder, "--resume", *small, "--learning-rate", "0.5")
+    assert result.exit_code == 2
+    assert "other settings" in result.stderr
+    assert (folder / "log.jsonl").read_text() == before
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    run: Run, data: Path, tmp_path: Path, small: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+
+    def interrupted(*arguments: object, **options: object) -> None:
+        folder.mkdir()
+        (folder / "checkpoint.safetensors").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(REC, "fit", interrupted)
+    result = run("train", data, "--run", folder, "--out", tmp_path / "model", *small)
+    assert result.exit_code == 130
+    last = result.stderr.splitlines()[-1]
+    assert last == f"interrupted; with --resume it goes on from the checkpoint in {folder}"
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--set", "evidence_limit=0"], "evidence_limit"),
+        (["--evidence-limit", "0"], "evidence_limit"),
+        (["--set", "evidence_limit=many"], "evidence_limit"),
+        (["--set", "evidence=3"], "evidence"),
+        (["--set", "iterations"], "--set"),
+        (["--set", "width=3", "--width", "3"], "width is given twice"),
+        (["--max-depth", "6"], "max_depth"),
+        (["--validation", "1.5"], "validation"),
+        (["--recipe", "soup"], "soup"),
+        (["--split", "random:1.5"], "random:1.5"),
+        (["--split", "u1"], "u1"),
+        (["--resume"], "--resume"),
+        (["--tensorboard"], "--tensorboard"),
+    ],
+)
+def test_wrong_options_are_refused(
+    refused: Refused, data: Path, tmp_path: Path, options: list[str], said: str
+) -> None:
+    lines = refused("train", data, "--out", tmp_path / "model", *options)
+    assert said in lines[0]
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_output_that_is_there_is_kept(
+    run: Run, refused: Refused, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    out = tmp_path / "model"
+    arguments = ("train", data, "--out", out, *small)
+    assert run(*arguments).exit_code == 0
+    card = (out / "model.json").read_text()
+    assert "already exists" in refused(*arguments)[0]
+    assert (out / "model.json").read_text() == card
+    assert run(*arguments, "--force", "--seed", 4).exit_code == 0
+    assert (out / "model.json").read_text() != card
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_an_output_in_a_place_that_cannot_be(refused: Refused, data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    for option in ("--out", "--run"):
+        lines = refused("train", data, option, file / "model")
+        assert lines[0] == f"error: {file}: is no folder"

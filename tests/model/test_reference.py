@@ -1,0 +1,156 @@
+"""The recursion is the paper's, by hand on small cases; and the plan agrees with it."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evichain.evidence.counters import Counters
+from evichain.evidence.plan import make_plan
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.evidence.selection import NO_PAIRS, hide
+from evichain.kernels import Ints
+from evichain.model.chain import Chain
+from evichain.model.reference import Recursion
+from evichain.model.settings import ChainSettings
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.side import Side
+from evichain.ratings.table import Ratings
+from tests.strategies import policies, pools
+
+
+def a_chain(pool: Pool, hidden_layers: int = 2) -> Chain:
+    torch.manual_seed(3)
+    shape = ChainSettings(embedding_size=3, width=7, hidden_layers=hidden_layers)
+    chain = Chain(shape, [side.count for side in pool.sides], pool.graph.mean)
+    with torch.no_grad():
+        for rows in chain.prototypes:
+            rows.mul_(10)
+    return chain
+
+
+def requests(data: st.DataObject, pool: Pool) -> tuple[Ints, Ints]:
+    size = data.draw(st.integers(1, 12))
+    users, items = (
+        np.array(
+            data.draw(
+                st.lists(
+                    st.integers(UNKNOWN, len(pool.graph.ids[side]) - 1),
+                    min_size=size,
+                    max_size=size,
+                )
+            ),
+            np.int32,
+        )
+        for side in Side
+    )
+    return users, items
+
+
+def assert_plan_agrees(
+    pool: Pool, policy: Policy, chain: Chain, users: Ints, items: Ints, seed: int, *, hiding: bool
+) -> None:
+    hidden = hide(users[:3], items[:3]) if hiding else NO_PAIRS
+    recursion = Recursion(chain, pool, policy, seed, hidden)
+    expected, possible = recursion.predict(users, items)
+    counting = make_plan(pool, policy, users, items, seed=seed, hidden=hidden, counting=True)
+    lean = make_plan(pool, policy, users, items, seed=seed, hidden=hidden)
+    for plan in (counting, lean):
+        assert [u >= 0 and i >= 0 for u, i in zip(*plan.rows, strict=True)] == possible
+        torch.testing.assert_close(chain(plan), expected, atol=1e-5, rtol=1e-5)
+    assert counting.counters == recursion.counters
+
+
+@settings(max_examples=250, deadline=None)
+@given(pools(), policies(), st.data())
+def test_plan_agrees_with_the_recursion(pool: Pool, policy: Policy, data: st.DataObject) -> None:
+    chain = a_chain(pool, data.draw(st.integers(1, 3)))
+    users, items = requests(data, pool)
+    seed = data.draw(st.sampled_from([0, 1, 99]))
+    assert_plan_agrees(pool, policy, chain, users, items, seed, hiding=data.draw(st.booleans()))
+
+
+@pytest.mark.parametrize("controls", list(product([False, True], repeat=5)))
+def test_every_combination_of_controls_agrees_on_a_denser_graph(controls: tuple[bool, ...]) -> None:
+    telescoping, prioritization, blocking, caching, limited = controls
+    policy = Policy(
+        max_depth=3,
+        evidence_limit=3 if limited else 30,
+        telescoping=telescoping,
+        prototype_prioritization=prioritization,
+        cycle_blocking=blocking,
+        caching=caching,
+    )
+    noise = np.random.default_rng(5)
+    cells = noise.permutation(12 * 10)[:70]
+    values = noise.integers(1, 6, len(cells))
+    graph = Graph.build(Ratings.from_arrays(cells // 10, cells % 10, values))
+    pool = Pool.most_rated(graph, (2, 3))
+    users, items = np.arange(4, dtype=np.int32), np.arange(4, 8, dtype=np.int32)
+    assert_plan_agrees(pool, policy, a_chain(pool), users, items, 1, hiding=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(pools(), policies())
+def test_gradients_are_those_of_the_recursion(pool: Pool, policy: Policy) -> None:
+    users, items, _ = pool.graph.pairs(np.arange(min(6, len(pool.graph))))
+    chain = a_chain(pool)
+    gradients = []
+    for predict in (
+        lambda: chain(make_plan(pool, policy, users, items)),
+        lambda: Recursion(chain, pool, policy).predict(users, items)[0],
+    ):
+        chain.zero_grad()
+        loss = (predict() - 1).square().sum()
+        if not loss.requires_grad:
+            return
+        loss.backward()
+        gradients.append([_gradient(p) for p in chain.parameters()])
+    for ours, theirs in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-3, rtol=1e-4)
+
+
+def _gradient(parameter: torch.nn.Parameter) -> torch.Tensor:
+    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.clone()
+
+
+def test_the_recursion_is_the_mean_of_f_over_evidence() -> None:
+    graph = Graph.build(Ratings.from_arrays(["a", "a", "p"], ["x", "y", "x"], [5, 2, 4]))
+    pool = Pool.of(graph, (["p"], ["y"]))
+    chain = a_chain(pool)
+    index = {name: int(graph.ids[Side.ITEM].index([name])[0]) for name in "xy"}
+    user = int(graph.ids[Side.USER].index(["a"])[0])
+
+    f, g = chain.generators
+    p, y = chain.prototypes[Side.USER][0], chain.prototypes[Side.ITEM][0]
+    x_without_a = g(p, torch.tensor(4.0))
+    a = (f(x_without_a, torch.tensor(5.0)) + f(y, torch.tensor(2.0))) / 2
+
+    recursion = Recursion(chain, pool, Policy())
+    found = recursion.embed((Side.USER, user))
+    assert found is not None
+    torch.testing.assert_close(found, a)
+    # a, then x (which asks p, a being blocked) and y.
+    assert recursion.counters == Counters(requests=4, generated=2, failed=0, cache_hits=0)
+
+    unblocked = Recursion(chain, pool, Policy(cycle_blocking=False, max_depth=2))
+    both = (g(p, torch.tensor(4.0))).detach()
+    at_depth_one = unblocked.embed((Side.ITEM, index["x"]), depth=1)
+    assert at_depth_one is not None
+    torch.testing.assert_close(at_depth_one.detach(), both)
+
+
+def test_without_prototypes_every_request_fails_with_the_mean() -> None:
+    graph = Graph.build(Ratings.from_arrays([1, 1, 2], [1, 2, 2], [5, 2, 4]))
+    pool = Pool.most_rated(graph, (0, 0))
+    chain = a_chain(pool)
+    estimates, possible = Recursion(chain, pool, Policy()).predict(
+        np.array([0], np.int32), np.array([1], np.int32)
+    )
+    assert possible == [False]
+    assert float(estimates[0]) == pytest.approx(11 / 3)

@@ -1,0 +1,61 @@
+"""Random graphs and policies, shared by the tests of equalities."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.ratings.graph import Graph
+from evichain.ratings.side import Side
+from evichain.ratings.table import Ratings
+
+
+@st.composite
+def tables(draw: st.DrawFn, *, largest: int = 9, most: int = 40) -> Ratings:
+    """Small tables; whole-number levels or arbitrary values."""
+    users, items = draw(st.integers(1, largest)), draw(st.integers(1, largest))
+    cells = st.tuples(st.integers(0, users - 1), st.integers(0, items - 1))
+    pairs = draw(st.lists(cells, min_size=1, max_size=most, unique=True))
+    noise = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    levels = noise.integers(1, 6, len(pairs)).astype(float)
+    values = levels if draw(st.booleans()) else noise.random(len(pairs))
+    left, right = zip(*pairs, strict=True)
+    return Ratings.from_arrays(list(left), list(right), values)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Small graphs, entities that reach no other among them; levels or a continuum."""
+    graph = Graph.build(draw(tables()))
+    return as_continuum(graph) if draw(st.booleans()) else graph
+
+
+def as_continuum(graph: Graph) -> Graph:
+    """The same graph stored as floats, as scales with very many values are."""
+    none = np.empty(0, np.float32)
+    rows = [replace(r, codes=graph.scale.decode(r.codes)) for r in graph.rows]
+    return replace(graph, rows=(rows[0], rows[1]), scale=replace(graph.scale, levels=none))
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> Pool:
+    """A graph with any number of prototypes on either side, none and all included."""
+    graph = draw(graphs())
+    counts = [draw(st.integers(0, len(graph.ids[side]))) for side in Side]
+    return Pool.most_rated(graph, (counts[0], counts[1]))
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    """Every combination of the five controls, over several depths and limits."""
+    blocking = draw(st.booleans())
+    return Policy(
+        max_depth=draw(st.integers(0, 4 if blocking else 6)),
+        evidence_limit=draw(st.sampled_from([1, 2, 3, 5, 80])),
+        telescoping=draw(st.booleans()),
+        prototype_prioritization=draw(st.booleans()),
+        cycle_blocking=blocking,
+        caching=draw(st.booleans()),
+    )
