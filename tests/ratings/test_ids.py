@@ -1,0 +1,32 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from evichain.ratings.ids import UNKNOWN, Ids, stable_key
+
+
+def test_text_and_number_of_an_id_mean_the_same() -> None:
+    numbers = Ids(pl.Series([7, 30]))
+    assert numbers.index([7, "7", "07", 7.5, None, np.int64(30)]).tolist() == [
+        0, 0, UNKNOWN, UNKNOWN, UNKNOWN, 1,
+    ]  # fmt: skip
+    words = Ids(pl.Series(["7", "x"]))
+    assert words.index([7, "x", "y"]).tolist() == [0, 1, UNKNOWN]
+
+
+def test_keys_depend_on_the_id_alone() -> None:
+    small, large = Ids(pl.Series([7])), Ids(pl.Series([1, 7, 9]))
+    assert small.keys[0] == large.keys[1] == stable_key("7")
+    # Written down, because saved models and other engines rely on it.
+    assert stable_key(7) == 0x828F78CECA1750E7
+
+
+@pytest.mark.parametrize("ids", [[5, 1, 10**12], ["b", "a", "ü"], [-3, 0, 4]])
+def test_encoding_a_column_and_extending(ids: list[int] | list[str]) -> None:
+    known = Ids(pl.Series(ids[:1], dtype=pl.Series(ids).dtype))
+    wider = known.extended(pl.Series(ids))
+    assert wider[0] == ids[0]
+    assert len(wider) == 3
+    column = pl.Series([*ids, *ids])
+    assert [wider[i] for i in wider.encode(column)] == column.to_list()
+    assert wider.extended(pl.Series(ids)) is wider
