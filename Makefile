@@ -22,8 +22,9 @@ $(READY): pyproject.toml requirements.lock
 demo: $(READY) ## Train REC on MovieLens-100K, recommend, and explain
 	@BIN=$(BIN) DATA=$(DATA) ITERATIONS=$(ITERATIONS) examples/demo.sh
 
+# The tests' models are tiny: more threads than one would only wait for each other.
 test: lint ## Lint, types and all tests
-	@$(BIN)/python -m pytest
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 lint: $(READY) ## Style, types and the direction of imports
 	@$(BIN)/ruff check

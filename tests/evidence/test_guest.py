@@ -1,13 +1,13 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import pools
 
 from evichain.evidence.guest import guest_evidence
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import selected
 from evichain.ratings.side import Side
-from tests.strategies import pools
 
 
 @settings(max_examples=50, deadline=None)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from hypothesis import given, settings
+from tests.strategies import policies, pools
 
 from evichain.evidence.plan import make_plan
 from evichain.evidence.policy import Policy
@@ -11,7 +12,6 @@ from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
-from tests.strategies import policies, pools
 
 
 @settings(max_examples=100, deadline=None)

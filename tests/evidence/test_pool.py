@@ -7,7 +7,9 @@ from evichain.ratings.table import Ratings
 
 
 def a_graph() -> Graph:
-    return Graph.build(Ratings.from_arrays([1, 1, 1, 2, 2, 3], [7, 8, 9, 7, 8, 7], [5, 4, 3, 2, 1, 5]))
+    return Graph.build(
+        Ratings.from_arrays([1, 1, 1, 2, 2, 3], [7, 8, 9, 7, 8, 7], [5, 4, 3, 2, 1, 5])
+    )
 
 
 def test_prototypes_are_the_most_rated() -> None:

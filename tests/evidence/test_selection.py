@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import policies, pools
 
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -10,7 +11,6 @@ from evichain.evidence.selection import STABLE, hide, selected
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
-from tests.strategies import policies, pools
 
 ANY_DEPTH = st.integers(0, 5)
 ANY_SEED = st.integers(0, 2**62)
@@ -25,7 +25,9 @@ def test_evidence_is_rated_distinct_and_as_much_as_allowed(
         for entity in range(len(pool.graph.ids[side])):
             others, ratings = selected(pool, policy, side, entity, depth, seed)
             indices, codes = pool.graph.rows[side].row(entity)
-            rated = dict(zip(indices.tolist(), pool.graph.scale.decode(codes).tolist(), strict=True))
+            rated = dict(
+                zip(indices.tolist(), pool.graph.scale.decode(codes).tolist(), strict=True)
+            )
             assert len(set(others.tolist())) == len(others)
             assert len(others) == min(policy.limit(depth), len(rated))
             assert [rated[other] for other in others.tolist()] == ratings.tolist()
@@ -58,7 +60,9 @@ def test_what_is_hidden_is_no_evidence_and_gives_its_place_to_another(
     policy = Policy(evidence_limit=limit)
     for user in range(len(pool.graph.ids[Side.USER])):
         others, _ = selected(pool, policy, Side.USER, user, 0, STABLE, hidden)
-        left = {i for i in pool.graph.rows[Side.USER].row(user)[0].tolist() if (user, i) not in gone}
+        left = {
+            i for i in pool.graph.rows[Side.USER].row(user)[0].tolist() if (user, i) not in gone
+        }
         assert set(others.tolist()) <= left
         assert len(others) == min(limit, len(left))
 

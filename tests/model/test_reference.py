@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import policies, pools
 
 from evichain.evidence.counters import Counters
 from evichain.evidence.plan import make_plan
@@ -21,7 +22,6 @@ from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
-from tests.strategies import policies, pools
 
 
 def a_chain(pool: Pool, hidden_layers: int = 2) -> Chain:

@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
+from tests.strategies import graphs, tables
 
 from evichain.errors import DataError, ModelError
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
-from tests.strategies import graphs, tables
 
 
 def contents(graph: Graph, side: Side) -> dict[object, list[tuple[object, float]]]:

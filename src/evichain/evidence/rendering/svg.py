@@ -95,7 +95,7 @@ class _Picture:
 
     def _tree(self) -> Iterator[str]:
         card_x = self.layout.width + CARD_GAP
-        card_y = self.layout.height / 2
+        card_y = sum(root.y for root in self.layout.roots) / 2
         edges, nodes = [], []
         for root in self.layout.roots:
             edges.append((root, (card_x, card_y)))

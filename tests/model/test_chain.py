@@ -1,0 +1,56 @@
+import numpy as np
+import torch
+
+from evichain.evidence.plan import make_plan
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.model.chain import Chain
+from evichain.model.settings import ChainSettings
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.table import Ratings
+from evichain.testing import planted_blocks
+
+
+def test_the_size_does_not_depend_on_the_data() -> None:
+    shape = ChainSettings(embedding_size=10, hidden_layers=3)
+    sizes = set()
+    for users in (60, 120):
+        pool = Pool.most_rated(Graph.build(planted_blocks(users=users, items=users)), (50, 50))
+        counts = [side.count for side in pool.sides]
+        sizes.add(Chain(shape, counts, 3.0).parameter_count)
+    assert sizes == {170_620}  # 50 + 50 prototypes of 10, two nets of 11-200-200-200-10
+
+
+def test_every_entity_a_prototype_is_plain_matrix_factorization() -> None:
+    graph = Graph.build(planted_blocks(users=8, items=6))
+    pool = Pool.most_rated(graph, (8, 6))
+    chain = Chain(ChainSettings(embedding_size=3), (8, 6), 3.0)
+    users, items, _ = graph.pairs(np.arange(len(graph)))
+    found = chain(make_plan(pool, Policy(max_depth=0), users, items))
+    left = chain.prototypes[0][torch.from_numpy(pool.sides[0].slot[users])]
+    right = chain.prototypes[1][torch.from_numpy(pool.sides[1].slot[items])]
+    torch.testing.assert_close(found, (left * right).sum(-1))
+
+
+def test_rowless_and_columnless_models_are_configurations() -> None:
+    graph = Graph.build(planted_blocks(users=8, items=6))
+    for counts in ((0, 6), (8, 0)):
+        pool = Pool.most_rated(graph, counts)
+        chain = Chain(ChainSettings(embedding_size=3), counts, 3.0)
+        users, items, _ = graph.pairs(np.arange(len(graph)))
+        plan = make_plan(pool, Policy(max_depth=1), users, items)
+        assert (plan.rows[0] >= 0).all()
+        assert (plan.rows[1] >= 0).all()
+        assert chain(plan).requires_grad
+
+
+def test_the_impossible_is_predicted_as_the_mean() -> None:
+    graph = Graph.build(Ratings.from_arrays([1, 2], [1, 2], [5, 1]))
+    pool = Pool.of(graph, ([1], [1]))
+    chain = Chain(ChainSettings(embedding_size=3), (1, 1), 3.25)
+    users = np.array([0, 1, UNKNOWN, 0], np.int32)
+    items = np.array([0, 0, 0, 1], np.int32)
+    found = chain(make_plan(pool, Policy(), users, items))
+    assert found[1:].tolist() == [3.25] * 3
+    assert found[0].item() == (chain.prototypes[0][0] @ chain.prototypes[1][0]).item()
