@@ -1,6 +1,7 @@
 """The estimator, through its public door."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from evichain.errors import EvichainError, ModelError, NotFittedError, UnknownEn
 from evichain.testing import CHECKS, planted_blocks
 from evichain.testing.expectations import Check
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "iterations": 150,
     "batch_size": 128,
     "learning_rate": 5e-3,
@@ -76,7 +77,8 @@ def test_one_user_with_many_items(model: REC) -> None:
     many = model.predict(0, [0, 1, 2])
     single = [model.predict(0, i).estimate for i in (0, 1, 2)]
     assert many.estimates.tolist() == pytest.approx(single, abs=1e-5)
-    assert model.predict(np.int64(0), "1").reason is None
+    assert model.predict(0, "1").reason is None
+    assert model.predict(np.arange(2), np.arange(2)).reasons == [None, None]
     with pytest.raises(EvichainError, match="2 users but 3 items"):
         model.predict([0, 1], [0, 1, 2])
 

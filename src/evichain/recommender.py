@@ -1,6 +1,6 @@
 """The estimator that users import: fit, predict, recommend, similar_items, explain, add."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,7 @@ from evichain.model.chain import Chain
 from evichain.model.inference import embeddings, estimates
 from evichain.model.tracing import trace
 from evichain.progress import progress as progress_bar
-from evichain.protocol import Prediction, Predictions, Recommendation, Similar
+from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
@@ -190,10 +190,8 @@ class REC:
     @overload
     def predict(self, users: Id, items: Id) -> Prediction: ...  # type: ignore[overload-overlap]
     @overload
-    def predict(self, users: Iterable[Id], items: Iterable[Id]) -> Predictions: ...
-    def predict(
-        self, users: Id | Iterable[Id], items: Id | Iterable[Id]
-    ) -> Prediction | Predictions:
+    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Predictions: ...
+    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Prediction | Predictions:
         """What users would rate items: one id of each, or as many of one as of the other."""
         if _is_id(users) and _is_id(items):
             return self._predict([users], [items])[0]

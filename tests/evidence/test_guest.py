@@ -10,7 +10,7 @@ from evichain.evidence.selection import selected
 from evichain.ratings.side import Side
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(pools(), st.integers(1, 6), st.booleans())
 def test_a_guest_gets_the_evidence_of_a_stored_entity(
     pool: Pool, limit: int, prioritized: bool

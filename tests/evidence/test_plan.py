@@ -14,7 +14,7 @@ from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pools(), policies())
 def test_blocks_are_consistent(pool: Pool, policy: Policy) -> None:
     everyone = [np.arange(len(pool.graph.ids[side]), dtype=np.int32) for side in Side]

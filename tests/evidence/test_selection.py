@@ -16,7 +16,7 @@ ANY_DEPTH = st.integers(0, 5)
 ANY_SEED = st.integers(0, 2**62)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pools(), policies(), ANY_DEPTH, ANY_SEED)
 def test_evidence_is_rated_distinct_and_as_much_as_allowed(
     pool: Pool, policy: Policy, depth: int, seed: int
@@ -35,7 +35,7 @@ def test_evidence_is_rated_distinct_and_as_much_as_allowed(
             assert others.tolist() == again.tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pools(), policies(), ANY_DEPTH, ANY_SEED)
 def test_prototypes_come_first(pool: Pool, policy: Policy, depth: int, seed: int) -> None:
     eager = policy.model_copy(update={"prototype_prioritization": True})
@@ -49,7 +49,7 @@ def test_prototypes_come_first(pool: Pool, policy: Policy, depth: int, seed: int
             assert stored.tolist() == sorted(stored.tolist(), reverse=True)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(pools(), st.integers(1, 6))
 def test_what_is_hidden_is_no_evidence_and_gives_its_place_to_another(
     pool: Pool, limit: int
@@ -74,7 +74,7 @@ def names(graph: Graph, side: Side, who: object, limit: int) -> set[object]:
     return set(graph.ids[side.opposite].values[others].to_list())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.sets(st.integers(0, 200), min_size=2, max_size=40), st.integers(1, 8))
 def test_a_new_rating_replaces_at_most_one_piece_of_stable_evidence(
     items: set[int], limit: int

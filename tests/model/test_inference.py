@@ -12,7 +12,7 @@ from evichain.model.settings import ChainSettings
 from evichain.ratings.ids import UNKNOWN
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pools(), policies())
 def test_estimates_equal_the_chain_whatever_the_chunk(pool: Pool, policy: Policy) -> None:
     torch.manual_seed(1)

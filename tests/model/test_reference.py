@@ -66,7 +66,7 @@ def assert_plan_agrees(
     assert counting.counters == recursion.counters
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(pools(), policies(), st.data())
 def test_plan_agrees_with_the_recursion(pool: Pool, policy: Policy, data: st.DataObject) -> None:
     chain = a_chain(pool, data.draw(st.integers(1, 3)))
@@ -95,7 +95,7 @@ def test_every_combination_of_controls_agrees_on_a_denser_graph(controls: tuple[
     assert_plan_agrees(pool, policy, a_chain(pool), users, items, 1, hiding=False)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(pools(), policies())
 def test_gradients_are_those_of_the_recursion(pool: Pool, policy: Policy) -> None:
     users, items, _ = pool.graph.pairs(np.arange(min(6, len(pool.graph))))

@@ -33,7 +33,7 @@ def assert_rated(pool: Pool, piece: Piece) -> None:
         assert_rated(pool, part)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pools(), policies(), st.integers(0, 4), st.integers(0, 5))
 def test_contributions_add_up_all_the_way_down(
     pool: Pool, policy: Policy, pieces: int, depth: int

@@ -17,7 +17,7 @@ def contents(graph: Graph, side: Side) -> dict[object, list[tuple[object, float]
     return {graph.ids[side][i]: list(graph.rated(side, i)) for i in range(len(graph.ids[side]))}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tables())
 def test_both_sides_hold_the_table(table: Ratings) -> None:
     graph = Graph.build(table)
@@ -31,7 +31,7 @@ def test_both_sides_hold_the_table(table: Ratings) -> None:
     assert sorted(named) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tables(), tables())
 def test_extending_equals_building_with_everything(old: Ratings, new: Ratings) -> None:
     both = Ratings.from_frame(pl.concat([old.frame, new.frame]))
@@ -50,7 +50,7 @@ def test_rows_do_not_depend_on_the_order_of_the_table() -> None:
     assert graph.fingerprint == shuffled.fingerprint
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(graphs())
 def test_a_saved_graph_is_mapped_as_it_was(graph: Graph) -> None:
     import tempfile

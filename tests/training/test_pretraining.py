@@ -15,7 +15,7 @@ from evichain.training.pretraining import pretrain, prototype_block
 from evichain.training.settings import TrainingSettings
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pools())
 def test_the_block_holds_the_ratings_among_prototypes(pool: Pool) -> None:
     users, items, ratings = prototype_block(pool)

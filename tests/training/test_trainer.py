@@ -27,12 +27,12 @@ from evichain.testing import planted_blocks
 from evichain.training.settings import TrainingSettings
 from evichain.training.trainer import Trainer, make_batch
 
-POLICY = Policy(evidence_limit=8, max_depth=2)
+POLICY = Policy(evidence_limit=20, max_depth=2)
 QUICK = TrainingSettings(
     iterations=60,
-    batch_size=64,
-    learning_rate=5e-3,
-    pretrain_iterations=50,
+    batch_size=200,
+    learning_rate=2e-2,
+    pretrain_iterations=200,
     checkpoint_every=10,
     validate_every=5,
 )
@@ -41,9 +41,9 @@ QUICK = TrainingSettings(
 def a_trainer(settings: TrainingSettings = QUICK, seed: int = 0) -> Trainer:
     cut = random_split(planted_blocks(noise=0.02, seed=seed), 0.9, 1)
     graph = Graph.build(cut.train)
-    pool = Pool.most_rated(graph, (6, 6))
+    pool = Pool.most_rated(graph, (10, 10))
     torch.manual_seed(0)
-    chain = Chain(ChainSettings(embedding_size=4, width=16), (6, 6), graph.mean)
+    chain = Chain(ChainSettings(embedding_size=8, width=32), (10, 10), graph.mean)
     index = [graph.ids[side].index(cut.test.frame[side.column]) for side in Side]
     held = (index[0], index[1], cut.test.frame["rating"].to_numpy())
     return Trainer(chain, pool, POLICY, settings, held)
@@ -58,7 +58,7 @@ def test_it_learns_and_repeats_itself() -> None:
     before = first.validation_rmse()
     first.train()
     second.train()
-    assert first.validation_rmse() < min(0.8 * before, 1.5)
+    assert first.validation_rmse() < min(0.5 * before, 1.5)
     assert all(torch.equal(a, b) for a, b in zip(weights(first), weights(second), strict=True))
     other = a_trainer(QUICK.model_copy(update={"seed": 1}))
     other.train()
@@ -66,9 +66,9 @@ def test_it_learns_and_repeats_itself() -> None:
 
 
 def test_stopping_keeps_the_best_state() -> None:
-    trainer = a_trainer(QUICK.model_copy(update={"iterations": 400, "patience": 3}))
+    trainer = a_trainer(QUICK.model_copy(update={"iterations": 2000, "patience": 3}))
     progress = trainer.train()
-    assert progress.step < 400
+    assert progress.step < 2000
     assert progress.best_rmse is not None
     assert trainer.validation_rmse() == pytest.approx(progress.best_rmse)
     assert progress.step - progress.best_step == 3 * QUICK.validate_every
@@ -109,9 +109,7 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path: Path) -> None:
             [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
         )
         assert process.stdout is not None
-        seen = 0
-        for line in process.stdout:
-            seen += 1
+        for seen, _ in enumerate(process.stdout, start=1):
             if kills < 3 and seen == 23:
                 os.kill(process.pid, signal.SIGKILL)
                 kills += 1
