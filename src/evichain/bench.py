@@ -4,6 +4,7 @@ Times differ from machine to machine and from minute to minute; what stays is ho
 compares with dense products of the same size, and with the recursion it replaces.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from statistics import median
@@ -43,11 +44,12 @@ def bench_step(
     """
     begun = time.perf_counter()
     graph = Graph.build(ratings)
-    graph_seconds = time.perf_counter() - begun
+    graph_seconds, graph_peak = time.perf_counter() - begun, peak_bytes()
     pool = Pool.most_rated(graph, (settings.prototype_users, settings.prototype_items))
     say(f"{graph}: a step {repeats} times")
     result = _against_gemm(pool, settings, repeats)
     result["graph_seconds"] = graph_seconds
+    result["graph_peak_bytes"] = graph_peak
     result["bytes_per_rating"] = graph.nbytes / len(graph)
     if reference:
         unblocked = settings.model_copy(update={"cycle_blocking": False})
@@ -57,6 +59,16 @@ def bench_step(
         result["reference_seconds"] = theirs
         result["reference_ratio"] = theirs / ours
     return result
+
+
+def peak_bytes() -> int | None:
+    """The most memory this process has had resident, where the system tells."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from tests.strategies import graphs, tables
 
 from evichain.errors import DataError, ModelError
+from evichain.ratings.catalogue import load_ratings
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
@@ -99,3 +100,11 @@ def test_a_damaged_graph_is_named(tmp_path: Path, damage: str) -> None:
     (tmp_path / "g" / damage).write_bytes(b"\x00nonsense")
     with pytest.raises(ModelError, match="no readable graph"):
         Graph.load(tmp_path / "g")
+
+
+def test_a_saved_graph_is_data_again(tmp_path: Path) -> None:
+    table = Ratings.from_arrays(["a", "a", "b"], [7, 9, 9], [5, 3.5, 4])
+    Graph.build(table).save(tmp_path / "g")
+    again = load_ratings(tmp_path / "g")
+    columns = ["user_id", "item_id", "rating"]
+    assert again.frame.select(columns).sort(columns).equals(table.frame.sort(columns))

@@ -29,9 +29,9 @@ from evichain.training.trainer import Trainer, make_batch
 
 POLICY = Policy(evidence_limit=20, max_depth=2)
 QUICK = TrainingSettings(
-    iterations=60,
+    iterations=120,
     batch_size=200,
-    learning_rate=2e-2,
+    learning_rate=5e-3,
     pretrain_iterations=200,
     checkpoint_every=10,
     validate_every=5,

@@ -47,34 +47,22 @@ def step(
     ratings, _, name = load_parts(data, split, seed)
     loaded = time.perf_counter() - begun
 
-    from evichain.bench import bench_step
+    from evichain.bench import bench_step, peak_bytes
 
     found: dict[str, Any] = {
         "data": data,
         "split": name,
         "ratings": len(ratings),
         "load_seconds": loaded,
-        "load_peak_bytes": _peak_bytes(),
+        "load_peak_bytes": peak_bytes(),
         **bench_step(ratings, chosen, repeats=repeats, reference=reference, say=note),
     }
-    found.setdefault("peak_bytes", _peak_bytes())
+    found["peak_bytes"] = peak_bytes()
     if json:
         print_json({**found, "settings": chosen.model_dump()})
         return
     shown = {key.replace("_", " "): value for key, value in found.items()}
-    for key in ("load_peak_bytes", "peak_bytes"):
+    for key in ("load_peak_bytes", "graph_peak_bytes", "peak_bytes"):
         if found[key]:
             shown[key.replace("_", " ")] = size_said(found[key])
     print_facts("A training step", shown)
-
-
-def _peak_bytes() -> int | None:
-    """The most memory this process has had resident, where the system tells."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

@@ -33,6 +33,9 @@ def explain(
             metavar="N", min=1, help="How many pieces of evidence to show of each embedding."
         ),
     ] = 5,
+    depth: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How deep to follow the chains.")
+    ] = 2,
     format: Annotated[
         str | None,
         typer.Option(
@@ -60,7 +63,7 @@ def explain(
 
     loaded = REC.load(model)
     with unknown_means("The model has no ratings of it, so there is nothing to explain."):
-        trace = loaded.explain(user, item, pieces)
+        trace = loaded.explain(user, item, pieces, depth)
     if out is None and kind == "json":
         print_json(trace.to_dict())
         return

@@ -58,10 +58,16 @@ def load_ratings(data: str | Path) -> Ratings:
 
     Args:
         data: a name of the catalogue, fetched when needed; or a path to a file, to a folder like
-            MovieLens' own or to a zip of one. A name of the catalogue is taken as such even if a
+            MovieLens' own, to a zip of one or to a saved graph. A name of the catalogue is taken as such even if a
             file is called so: write `./ml-100k` for the file.
     """
-    ratings = read_ratings(local_path(data))
+    path = local_path(data)
+    if (path / "graph.json").is_file():
+        # Here, because the kernels behind graphs take a second to import.
+        from evichain.ratings.graph import Graph
+
+        return Graph.load(path).to_ratings(name=str(data))
+    ratings = read_ratings(path)
     if not is_name(data):
         return ratings
     note = note_of(local_path(data))

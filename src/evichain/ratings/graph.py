@@ -22,6 +22,7 @@ from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 
 _FORMAT = 1
+_CARD = "graph.json"
 _ARRAYS = ("indptr", "indices", "codes")
 
 
@@ -89,6 +90,19 @@ class Graph:
         merged = pl.concat(titles).unique("item_id", keep="last") if titles else None
         return Graph(new.ids, (rows[0], rows[1]), scale, self.mean, merged)
 
+    def to_ratings(self, name: str = "") -> Ratings:
+        """The graph as a table again."""
+        rows = self.rows[Side.USER]
+        users = np.repeat(np.arange(len(rows), dtype=np.int32), rows.degrees)
+        frame = pl.DataFrame(
+            {
+                "user_id": self.ids[Side.USER].values[users],
+                "item_id": self.ids[Side.ITEM].values[rows.indices],
+                "rating": self.scale.decode(rows.codes),
+            }
+        )
+        return Ratings(frame, self.titles, name=name)
+
     def rated(self, side: Side, index: int) -> list[tuple[Id, float]]:
         """What one entity rated or was rated by, as (opposite id, rating)."""
         indices, codes = self.rows[side].row(index)
@@ -130,13 +144,13 @@ class Graph:
             "high": self.scale.high,
             "mean": self.mean,
         }
-        (folder / "graph.json").write_text(json.dumps(meta, indent=2) + "\n")
+        (folder / _CARD).write_text(json.dumps(meta, indent=2) + "\n")
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
         """Map a saved graph into memory; nothing is read until it is used."""
         try:
-            meta = json.loads((folder / "graph.json").read_text())
+            meta = json.loads((folder / _CARD).read_text())
             if meta["format"] != _FORMAT:
                 raise ModelError(
                     f"graph format {meta['format']} is not {_FORMAT}",
