@@ -58,8 +58,8 @@ def load_ratings(data: str | Path) -> Ratings:
 
     Args:
         data: a name of the catalogue, fetched when needed; or a path to a file, to a folder like
-            MovieLens' own, to a zip of one or to a saved graph. A name of the catalogue is taken as such even if a
-            file is called so: write `./ml-100k` for the file.
+            MovieLens' own, to a zip of one or to a saved graph. A name of the catalogue is taken
+            as such even if a file is called so: write `./ml-100k` for the file.
     """
     path = local_path(data)
     if (path / "graph.json").is_file():

@@ -109,4 +109,8 @@ def _series(name: str, values: Column) -> pl.Series:
         return values.alias(name)
     if isinstance(values, np.ndarray) and values.dtype != object:
         return pl.Series(name, values)
-    return pl.Series(name, list(values))
+    items = list(values)
+    if any(isinstance(item, float) for item in items):
+        # [4, 3.5] is a column of numbers, which polars would refuse.
+        items = [float(item) if isinstance(item, int) else item for item in items]
+    return pl.Series(name, items)
