@@ -3,21 +3,18 @@
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, overload
 
 import numpy as np
 import torch
 
+from evichain.engine import Engine, best
 from evichain.errors import ModelError, NotFittedError, SettingsError, UnknownEntityError
-from evichain.evidence.guest import guest_evidence
 from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Piece, Trace
-from evichain.kernels import Flags, Floats, Ints
+from evichain.kernels import Ints
 from evichain.model.chain import Chain
-from evichain.model.inference import embeddings, estimates
-from evichain.model.tracing import trace
 from evichain.progress import progress as progress_bar
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
 from evichain.ratings.graph import Graph
@@ -25,7 +22,7 @@ from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.ratings.splits import random_split
 from evichain.ratings.table import Ratings
-from evichain.recipes import Settings, settings_for
+from evichain.recipes import settings_for
 from evichain.saving import Saved, load_model, save_model
 from evichain.training.trainer import Trainer
 
@@ -41,31 +38,6 @@ class Evaluation:
     mae: float
     ratings: int
     impossible: int
-
-
-@dataclass
-class _Fitted:
-    """A trained chain on a graph, with the embeddings that questions are answered from."""
-
-    chain: Chain
-    pool: Pool
-    settings: Settings
-
-    @cached_property
-    def embeddings(self) -> tuple[tuple[Floats, Flags], tuple[Floats, Flags]]:
-        """Of every entity of each side: its embedding, and whether there is one."""
-        graph = self.pool.graph
-        users, items = (
-            embeddings(
-                self.chain,
-                self.pool,
-                self.settings.policy,
-                side,
-                np.arange(len(graph.ids[side]), dtype=np.int32),
-            )
-            for side in Side
-        )
-        return users, items
 
 
 class REC:
@@ -91,7 +63,7 @@ class REC:
         self._given = settings
         self.settings = settings_for(recipe, **settings)
         self.training: dict[str, Any] = {}
-        self._state: _Fitted | None = None
+        self._state: Engine | None = None
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={value!r}" for name, value in self._given.items())
@@ -168,7 +140,7 @@ class REC:
         if held is not None:
             graph = graph.extended(held)
             pool = Pool.of(graph, pool.ids)
-        self._state = _Fitted(chain, pool, settings)
+        self._state = Engine(chain, pool, settings)
         self.training = {
             "data": table.name,
             "ratings": len(table),
@@ -180,9 +152,7 @@ class REC:
 
     def add(self, ratings: Any) -> Self:
         """Take in new ratings, users and items; nothing is retrained."""
-        state = self._fitted
-        graph = state.pool.graph.extended(as_ratings(ratings))
-        self._state = _Fitted(state.chain, Pool.of(graph, state.pool.ids), state.settings)
+        self._state = self._engine.extended(as_ratings(ratings))
         return self
 
     # questions
@@ -217,38 +187,36 @@ class REC:
             user: an id, or the (item, rating) pairs of someone who is not in the data.
             exclude_seen: leave out what the user has rated.
         """
-        state = self._fitted
-        graph = state.pool.graph
-        items, possible = state.embeddings[Side.ITEM]
+        engine = self._engine
+        items, possible = engine.embeddings[Side.ITEM]
         if _is_id(user):
             index = self._known(Side.USER, user)
-            users, there = state.embeddings[Side.USER]
-            vector = users[index] if there[index] else None
-            seen = graph.rows[Side.USER].row(index)[0]
+            vector = engine.vector(Side.USER, index)
+            seen, _ = engine.graph.rows[Side.USER].row(index)
         else:
-            vector, seen = self._guest(user)  # type: ignore[arg-type]
+            guest: Guest = user  # type: ignore[assignment]
+            seen = np.array([self._known(Side.ITEM, item) for item, _ in guest], np.int32)
+            vector = engine.guest(seen, np.array([rating for _, rating in guest], np.float32))
         if vector is None:
             return []
         scores = np.where(possible, items @ vector, -np.inf)
         if exclude_seen:
             scores[seen] = -np.inf
         return [
-            Recommendation(graph.ids[Side.ITEM][i], float(scores[i]), self._title(i))
-            for i in _best(scores, n)
+            Recommendation(self._item(i), float(scores[i]), self._title(i)) for i in best(scores, n)
         ]
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""
-        state = self._fitted
+        engine = self._engine
         index = self._known(Side.ITEM, item)
-        items, possible = state.embeddings[Side.ITEM]
+        items, possible = engine.embeddings[Side.ITEM]
         if not possible[index]:
             return []
         length = np.linalg.norm(items, axis=1) + np.float32(1e-12)
         scores = np.where(possible, items @ items[index] / (length * length[index]), -np.inf)
         scores[index] = -np.inf
-        ids = state.pool.graph.ids[Side.ITEM]
-        return [Similar(ids[i], float(scores[i]), self._title(i)) for i in _best(scores, n)]
+        return [Similar(self._item(i), float(scores[i]), self._title(i)) for i in best(scores, n)]
 
     def explain(self, user: Id, item: Id, pieces: int = 5, depth: int = 2) -> Trace:
         """The evidence behind a prediction; the contributions add up to the estimate.
@@ -257,33 +225,24 @@ class REC:
             pieces: how many pieces of evidence to show of each embedding.
             depth: how deep to follow the chains.
         """
-        state = self._fitted
+        ends = (user, item)
+        index = [self._known(side, ends[side]) for side in Side]
         prediction = self.predict(user, item)
-        ends = {Side.USER: user, Side.ITEM: item}
-        index = {s: self._known(s, ends[s]) for s in Side}
-        if prediction.reason is not None:
-            user_piece, item_piece = (
-                Piece(
-                    side=side,
-                    id=ends[side],
-                    title=self._title(index[side]) if side is Side.ITEM else str(ends[side]),
-                    depth=0,
-                    rating=None,
-                    prototype=False,
-                    contribution=0.0,
-                )
-                for side in Side
+        if prediction.reason is None:
+            return self._engine.trace(index[0], index[1], pieces=pieces, depth=depth)
+        user_piece, item_piece = (
+            Piece(
+                side=side,
+                id=ends[side],
+                title=self.graph.title(ends[side]) if side is Side.ITEM else str(ends[side]),
+                depth=0,
+                rating=None,
+                prototype=False,
+                contribution=0.0,
             )
-            return Trace(user_piece, item_piece, prediction.estimate, prediction.reason)
-        return trace(
-            state.chain,
-            state.pool,
-            state.settings.policy,
-            index[Side.USER],
-            index[Side.ITEM],
-            pieces=pieces,
-            depth=depth,
+            for side in Side
         )
+        return Trace(user_piece, item_piece, prediction.estimate, prediction.reason)
 
     def evaluate(self, test: Any) -> Evaluation:
         """The errors on ratings that the model has not seen."""
@@ -302,28 +261,28 @@ class REC:
     @property
     def graph(self) -> Graph:
         """The ratings that evidence is taken from."""
-        return self._fitted.pool.graph
+        return self._engine.graph
 
     @property
     def prototypes(self) -> tuple[Sequence[Id], Sequence[Id]]:
         """The ids of the prototype users and items."""
-        return self._fitted.pool.ids
+        return self._engine.pool.ids
 
     @property
     def parameter_count(self) -> int:
         """How many numbers were learned."""
-        return self._fitted.chain.parameter_count
+        return self._engine.chain.parameter_count
 
     def save(self, path: str | Path) -> None:
         """Write a model folder: weights, settings and the graph. Replaces an older model."""
-        state = self._fitted
+        engine = self._engine
         saved = Saved(
             recipe=self.recipe,
-            settings=state.settings.model_dump(),
-            prototypes=state.pool.ids,
+            settings=engine.settings.model_dump(),
+            prototypes=engine.pool.ids,
             training=self.training,
-            weights=dict(state.chain.state_dict()),
-            graph=state.pool.graph,
+            weights=dict(engine.chain.state_dict()),
+            graph=engine.graph,
         )
         save_model(saved, Path(path))
 
@@ -343,14 +302,14 @@ class REC:
                 where=str(path),
                 right="Use the version of evichain that wrote it, or train it again.",
             ) from error
-        model._state = _Fitted(chain, Pool.of(saved.graph, saved.prototypes), model.settings)
+        model._state = Engine(chain, Pool.of(saved.graph, saved.prototypes), model.settings)
         model.training = saved.training
         return model
 
     # helpers
 
     @property
-    def _fitted(self) -> _Fitted:
+    def _engine(self) -> Engine:
         if self._state is None:
             raise NotFittedError(
                 "this recommender knows nothing yet", right="Call fit(ratings) or REC.load(path)."
@@ -366,47 +325,21 @@ class REC:
             )
         return index
 
+    def _item(self, index: int) -> Id:
+        return self.graph.ids[Side.ITEM][index]
+
     def _title(self, index: int) -> str:
-        return self.graph.title(self.graph.ids[Side.ITEM][int(index)])
+        return self.graph.title(self._item(index))
 
     def _predict(self, users: Sequence[Any], items: Sequence[Any]) -> Predictions:
-        state = self._fitted
-        asked = (users, items)
-        index = [state.pool.graph.ids[side].index(asked[side]) for side in Side]
-        found, possible = estimates(state.chain, state.pool, state.settings.policy, index)
+        engine, asked = self._engine, (users, items)
+        index = [engine.graph.ids[side].index(asked[side]) for side in Side]
+        found, possible = engine.estimates(index)
         reasons: list[str | None] = [None] * len(users)
         for row in np.flatnonzero(~possible).tolist():
-            for side in reversed(Side):
-                if index[side][row] == UNKNOWN:
-                    reasons[row] = f"unknown {side.noun} {asked[side][row]!r}"
-                elif not self._reachable(side, int(index[side][row])):
-                    reasons[row] = reasons[row] or (
-                        f"no chain of evidence from {side.noun} {asked[side][row]!r} "
-                        f"to a prototype within depth {state.settings.max_depth}"
-                    )
+            obstacles = (engine.obstacle(s, int(index[s][row]), asked[s][row]) for s in Side)
+            reasons[row] = "; ".join(filter(None, obstacles))
         return Predictions(found, reasons)
-
-    def _reachable(self, side: Side, index: int) -> bool:
-        return bool(self._fitted.embeddings[side][1][index])
-
-    def _guest(self, rated: Guest) -> tuple[Floats | None, Ints]:
-        """The embedding of someone with these ratings, and what they rated."""
-        state = self._fitted
-        items = np.array([self._known(Side.ITEM, item) for item, _ in rated], np.int32)
-        ratings = np.array([rating for _, rating in rated], np.float32)
-        policy = state.settings.policy
-        if policy.max_depth == 0 or not len(items):
-            return None, items
-        chosen, links = guest_evidence(state.pool, policy, Side.USER, items, ratings)
-        below, there = embeddings(state.chain, state.pool, policy, Side.ITEM, chosen, depth=1)
-        if not there.any():
-            return None, items
-        with torch.inference_mode():
-            parts = state.chain.generator(Side.USER)(
-                torch.from_numpy(below[there]), torch.from_numpy(links[there])
-            )
-        vector: Floats = parts.mean(dim=0).numpy()
-        return vector, items
 
 
 def as_ratings(ratings: Any) -> Ratings:
@@ -421,13 +354,3 @@ def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:
 
 def _is_id(value: object) -> bool:
     return isinstance(value, str | int | np.integer)
-
-
-def _best(scores: Floats, n: int) -> list[int]:
-    """The places of the n highest scores, highest first; -inf is never among them."""
-    n = min(max(n, 0), len(scores))
-    if not n:
-        return []
-    top = np.argpartition(-scores, n - 1)[:n]
-    top = top[np.lexsort((top, -scores[top]))]
-    return [int(i) for i in top if np.isfinite(scores[i])]
