@@ -1,7 +1,6 @@
 """The estimator that users import: fit, predict, recommend, similar_items, explain, add."""
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, overload
@@ -122,16 +121,11 @@ class REC:
         trainer = Trainer(chain, pool, settings.policy, settings.training)
         if held is not None:
             trainer.validation = (*_pairs(graph, held), held.frame["rating"].to_numpy())
-        with ExitStack() as stack:
-            advance = stack.enter_context(
-                progress_bar("Training", settings.iterations, enabled=progress, unit="steps")
-            )
-            seen = {"step": 0}
+        with progress_bar("Training", settings.iterations, enabled=progress, unit="steps") as bar:
 
             def after(step: int, values: dict[str, float]) -> None:
-                shown = {name.replace("_rmse", ""): value for name, value in values.items()}
-                advance(step - seen["step"], **shown)
-                seen["step"] = step
+                shown = {name.removesuffix("_rmse"): value for name, value in values.items()}
+                bar(step - bar.done, **shown)
                 if watch:
                     watch(step, values, trainer)
 

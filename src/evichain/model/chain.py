@@ -36,6 +36,17 @@ class Chain(nn.Module):
         )
         self.register_buffer("mean", torch.tensor(float(mean)))
 
+    @torch.no_grad()
+    def centre(self) -> None:
+        """Let the generators begin at the mean prototype of their side.
+
+        So the first predictions are about the mean rating already, and the first steps go
+        into what tells entities apart instead of into finding the scale.
+        """
+        for side in Side:
+            if len(self.prototypes[side]):
+                self.generator(side).last.bias.copy_(self.prototypes[side].mean(dim=0))
+
     @property
     def parameter_count(self) -> int:
         """How many numbers the model has learned."""

@@ -105,6 +105,7 @@ class Trainer:
                 )
             else:
                 pretrain(self.chain, self.pool, self.settings)
+                self.chain.centre()
             log = None
             if run:
                 run.mkdir(parents=True, exist_ok=True)
