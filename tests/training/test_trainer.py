@@ -25,7 +25,7 @@ from evichain.ratings.side import Side
 from evichain.ratings.splits import random_split
 from evichain.testing import planted_blocks
 from evichain.training.settings import TrainingSettings
-from evichain.training.trainer import Trainer, make_batch
+from evichain.training.trainer import Trainer, learning_rate, make_batch
 
 POLICY = Policy(evidence_limit=20, max_depth=2)
 QUICK = TrainingSettings(
@@ -154,3 +154,12 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
     again.train(tmp_path, resume=True)
     assert (tmp_path / "checkpoint.safetensors").stat().st_mtime_ns == stamp
     assert all(torch.equal(a, b) for a, b in zip(weights(first), weights(again), strict=True))
+
+
+def test_annealing_goes_from_the_whole_step_size_to_nothing() -> None:
+    rates = [learning_rate(QUICK, step) for step in range(QUICK.iterations + 1)]
+    assert rates[0] == QUICK.learning_rate
+    assert rates[-1] == pytest.approx(0)
+    assert rates == sorted(rates, reverse=True)
+    constant = QUICK.model_copy(update={"annealing": False})
+    assert learning_rate(constant, 100) == QUICK.learning_rate

@@ -14,6 +14,8 @@ class TrainingSettings(BaseModel):
     """Ratings in a step."""
     learning_rate: float = Field(default=1e-3, gt=0)
     """Adam's step size."""
+    annealing: bool = True
+    """Lower the step size along half a cosine, to nothing at the last step."""
     regularization: float = Field(default=1e-5, ge=0)
     """Lambda: the weight of the squared norm of all parameters in the loss."""
     pretrain_iterations: int = Field(default=500, ge=0)

@@ -1,5 +1,6 @@
 """The trainer: pretraining, then steps of Adam on batches with their evidence."""
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -70,6 +71,13 @@ def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, 
     error = (chain(batch.plan) - batch.ratings).square().mean()
     penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
     return error + regularization * penalty, error.detach()
+
+
+def learning_rate(settings: TrainingSettings, step: int) -> float:
+    """The step size of a step."""
+    if not settings.annealing:
+        return settings.learning_rate
+    return settings.learning_rate * (1 + math.cos(math.pi * step / settings.iterations)) / 2
 
 
 @dataclass
@@ -154,6 +162,8 @@ class Trainer:
         return make_batch(self.pool, self.policy, self.settings, step)
 
     def _step(self, batch: Batch) -> float:
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(self.settings, self.progress.step)
         self.optimizer.zero_grad()
         loss, error = loss_of(self.chain, batch, self.settings.regularization)
         loss.backward()  # type: ignore[no-untyped-call]
