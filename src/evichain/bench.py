@@ -82,18 +82,18 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
         plan_times.append(time.perf_counter() - begun)
         return batch
 
-    step_times, gemm_times = [], []
+    step_times, plans = [], list[Plan]()
     last = time.perf_counter()
-    plan: Plan | None = None
-    for number, batch in enumerate(ahead(make, range(_WARM_UP + repeats))):
+    for batch in ahead(make, range(_WARM_UP + repeats)):
         _step(chain, optimizer, batch, settings.regularization)
-        took = time.perf_counter() - last
-        dense = _gemm_seconds(batch.plan, settings)
-        if number >= _WARM_UP:
-            step_times.append(took)
-            gemm_times.append(dense)
-        plan, last = batch.plan, time.perf_counter()
-    assert plan is not None
+        now = time.perf_counter()
+        step_times.append(now - last)
+        plans.append(batch.plan)
+        last = now
+    # Alone, after the steps: a plan made alongside would slow the products down.
+    gemm_times = [_gemm_seconds(plan, settings) for plan in plans]
+    step_times, gemm_times = step_times[_WARM_UP:], gemm_times[_WARM_UP:]
+    plan = plans[-1]
     return {
         "seconds": median(step_times),
         "gemm_seconds": median(gemm_times),

@@ -39,39 +39,44 @@ class Engine:
         return Engine(self.chain, pool, self.settings)
 
     @cached_property
-    def embeddings(self) -> tuple[tuple[Floats, Flags], tuple[Floats, Flags]]:
-        """Of every entity of each side: its embedding, and whether there is one."""
-        users, items = (
-            embeddings(
-                self.chain,
-                self.pool,
-                self.settings.policy,
-                side,
-                np.arange(len(self.graph.ids[side]), dtype=np.int32),
+    def items(self) -> tuple[Floats, Flags]:
+        """The embedding of every item, and whether there is one."""
+        everything = np.arange(len(self.graph.ids[Side.ITEM]), dtype=np.int32)
+        return self._embeddings(Side.ITEM, everything)
+
+    def user(self, index: int) -> Floats | None:
+        """The embedding of a user, if there is one."""
+        found, there = self._embeddings(Side.USER, np.array([index], np.int32))
+        return found[0] if there[0] else None
+
+    def estimates(
+        self, pairs: Sequence[Ints], names: Sequence[Sequence[object]]
+    ) -> tuple[Floats, list[str | None]]:
+        """The prediction for each (user, item) pair, and why it is impossible where it is.
+
+        Args:
+            names: what the users and the items were called by who asks.
+        """
+        found, there = estimates(self.chain, self.pool, self.settings.policy, pairs)
+        reasons: list[str | None] = [None] * len(found)
+        for row in np.flatnonzero(~(there[0] & there[1])).tolist():
+            reasons[row] = "; ".join(
+                self._obstacle(side, int(pairs[side][row]), names[side][row])
+                for side in Side
+                if not there[side][row]
             )
-            for side in Side
-        )
-        return users, items
+        return found, reasons
 
-    def estimates(self, pairs: Sequence[Ints]) -> tuple[Floats, Flags]:
-        """The prediction for each (user, item) pair, and which are possible."""
-        return estimates(self.chain, self.pool, self.settings.policy, pairs)
-
-    def obstacle(self, side: Side, index: int, name: object) -> str | None:
-        """Why an entity, called `name`, has no embedding; None when it has one."""
+    def _obstacle(self, side: Side, index: int, name: object) -> str:
         if index == UNKNOWN:
             return f"unknown {side.noun} {name!r}"
-        if self.embeddings[side][1][index]:
-            return None
         return (
             f"no chain of evidence from {side.noun} {name!r} "
             f"to a prototype within depth {self.settings.max_depth}"
         )
 
-    def vector(self, side: Side, index: int) -> Floats | None:
-        """The embedding of an entity, if there is one."""
-        vectors, there = self.embeddings[side]
-        return vectors[index] if there[index] else None
+    def _embeddings(self, side: Side, entities: Ints) -> tuple[Floats, Flags]:
+        return embeddings(self.chain, self.pool, self.settings.policy, side, entities)
 
     def guest(self, items: Ints, ratings: Floats) -> Floats | None:
         """The embedding of a user with these ratings who is in no graph, if there is one."""

@@ -8,16 +8,17 @@ from typing import Any, Self, overload
 import numpy as np
 import torch
 
+from evichain.arguments import as_ratings, guest, is_id, known, listed
 from evichain.engine import Engine, best
-from evichain.errors import ModelError, NotFittedError, SettingsError, UnknownEntityError
+from evichain.errors import DataError, ModelError, NotFittedError, SettingsError
 from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Piece, Trace
-from evichain.kernels import Ints
+from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
 from evichain.ratings.graph import Graph
-from evichain.ratings.ids import UNKNOWN, Id
+from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 from evichain.ratings.splits import random_split
 from evichain.ratings.table import Ratings
@@ -157,17 +158,13 @@ class REC:
     def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Predictions: ...
     def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Prediction | Predictions:
         """What users would rate items: one id of each, or as many of one as of the other."""
-        if _is_id(users) and _is_id(items):
+        if is_id(users) and is_id(items):
             return self._predict([users], [items])[0]
-        left = [users] if _is_id(users) else list(users)  # type: ignore[arg-type]
-        right = [items] if _is_id(items) else list(items)  # type: ignore[arg-type]
+        left, right = listed(users), listed(items)
         longest = max(len(left), len(right))
-        if len(left) == 1:
-            left = left * longest
-        if len(right) == 1:
-            right = right * longest
+        left, right = (one * longest if len(one) == 1 else one for one in (left, right))
         if len(left) != len(right):
-            raise SettingsError(
+            raise DataError(
                 f"{len(left)} users but {len(right)} items", right="Give as many of each."
             )
         return self._predict(left, right)
@@ -182,35 +179,32 @@ class REC:
             exclude_seen: leave out what the user has rated.
         """
         engine = self._engine
-        items, possible = engine.embeddings[Side.ITEM]
-        if _is_id(user):
-            index = self._known(Side.USER, user)
-            vector = engine.vector(Side.USER, index)
+        items, possible = engine.items
+        if is_id(user):
+            index = known(engine.graph, Side.USER, user)
+            vector = engine.user(index)
             seen, _ = engine.graph.rows[Side.USER].row(index)
         else:
-            guest: Guest = user  # type: ignore[assignment]
-            seen = np.array([self._known(Side.ITEM, item) for item, _ in guest], np.int32)
-            vector = engine.guest(seen, np.array([rating for _, rating in guest], np.float32))
+            seen, ratings = guest(engine.graph, user)
+            vector = engine.guest(seen, ratings)
         if vector is None:
             return []
         scores = np.where(possible, items @ vector, -np.inf)
         if exclude_seen:
             scores[seen] = -np.inf
-        return [
-            Recommendation(self._item(i), float(scores[i]), self._title(i)) for i in best(scores, n)
-        ]
+        return [Recommendation(*_named(engine, i, scores)) for i in best(scores, n)]
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""
         engine = self._engine
-        index = self._known(Side.ITEM, item)
-        items, possible = engine.embeddings[Side.ITEM]
+        index = known(engine.graph, Side.ITEM, item)
+        items, possible = engine.items
         if not possible[index]:
             return []
         length = np.linalg.norm(items, axis=1) + np.float32(1e-12)
         scores = np.where(possible, items @ items[index] / (length * length[index]), -np.inf)
         scores[index] = -np.inf
-        return [Similar(self._item(i), float(scores[i]), self._title(i)) for i in best(scores, n)]
+        return [Similar(*_named(engine, i, scores)) for i in best(scores, n)]
 
     def explain(self, user: Id, item: Id, pieces: int = 5, depth: int = 2) -> Trace:
         """The evidence behind a prediction; the contributions add up to the estimate.
@@ -219,29 +213,23 @@ class REC:
             pieces: how many pieces of evidence to show of each embedding.
             depth: how deep to follow the chains.
         """
-        ends = (user, item)
-        index = [self._known(side, ends[side]) for side in Side]
-        prediction = self.predict(user, item)
-        if prediction.reason is None:
-            return self._engine.trace(index[0], index[1], pieces=pieces, depth=depth)
-        user_piece, item_piece = (
-            Piece(
-                side=side,
-                id=ends[side],
-                title=self.graph.title(ends[side]) if side is Side.ITEM else str(ends[side]),
-                depth=0,
-                rating=None,
-                prototype=False,
-                contribution=0.0,
-            )
-            for side in Side
-        )
-        return Trace(user_piece, item_piece, prediction.estimate, prediction.reason)
+        engine, ends = self._engine, (user, item)
+        index = [known(engine.graph, side, ends[side]) for side in Side]
+        pairs = [np.array([i], np.int32) for i in index]
+        found, reasons = engine.estimates(pairs, ([user], [item]))
+        if reasons[0] is None:
+            return engine.trace(index[0], index[1], pieces=pieces, depth=depth)
+        roots = []
+        for side in Side:
+            known = engine.graph.ids[side][index[side]]
+            title = engine.graph.title(known) if side is Side.ITEM else str(known)
+            roots.append(Piece(side, known, title, 0, None, prototype=False, contribution=0.0))
+        return Trace(roots[0], roots[1], float(found[0]), reasons[0])
 
     def evaluate(self, test: Any) -> Evaluation:
         """The errors on ratings that the model has not seen."""
         table = as_ratings(test)
-        found = self._predict(table.frame["user_id"].to_list(), table.frame["item_id"].to_list())
+        found = self._predict(table.frame["user_id"], table.frame["item_id"])
         errors = found.estimates - table.frame["rating"].to_numpy()
         return Evaluation(
             rmse=float(np.sqrt(np.mean(np.square(errors, dtype=np.float64)))),
@@ -290,7 +278,7 @@ class REC:
                 model.settings.chain, [len(ids) for ids in saved.prototypes], saved.graph.mean
             )
             chain.load_state_dict(saved.weights)
-        except (SettingsError, RuntimeError) as error:
+        except (SettingsError, RuntimeError, TypeError) as error:
             raise ModelError(
                 f"the model does not fit this version ({str(error).splitlines()[0]})",
                 where=str(path),
@@ -310,35 +298,10 @@ class REC:
             )
         return self._state
 
-    def _known(self, side: Side, identifier: object) -> int:
-        index = int(self.graph.ids[side].index([identifier])[0])
-        if index == UNKNOWN:
-            raise UnknownEntityError(
-                f"unknown {side.noun} {identifier!r}",
-                right=f"Add ratings of this {side.noun} first, with add().",
-            )
-        return index
-
-    def _item(self, index: int) -> Id:
-        return self.graph.ids[Side.ITEM][index]
-
-    def _title(self, index: int) -> str:
-        return self.graph.title(self._item(index))
-
-    def _predict(self, users: Sequence[Any], items: Sequence[Any]) -> Predictions:
+    def _predict(self, users: Any, items: Any) -> Predictions:
         engine, asked = self._engine, (users, items)
         index = [engine.graph.ids[side].index(asked[side]) for side in Side]
-        found, possible = engine.estimates(index)
-        reasons: list[str | None] = [None] * len(users)
-        for row in np.flatnonzero(~possible).tolist():
-            obstacles = (engine.obstacle(s, int(index[s][row]), asked[s][row]) for s in Side)
-            reasons[row] = "; ".join(filter(None, obstacles))
-        return Predictions(found, reasons)
-
-
-def as_ratings(ratings: Any) -> Ratings:
-    """A `Ratings` as it is, or made from a table."""
-    return ratings if isinstance(ratings, Ratings) else Ratings.from_frame(ratings)
+        return Predictions(*engine.estimates(index, asked))
 
 
 def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:
@@ -346,5 +309,6 @@ def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:
     return users, items
 
 
-def _is_id(value: object) -> bool:
-    return isinstance(value, str | int | np.integer)
+def _named(engine: Engine, index: int, scores: Floats) -> tuple[Id, float, str]:
+    item = engine.graph.ids[Side.ITEM][index]
+    return item, float(scores[index]), engine.graph.title(item)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from polars.exceptions import PolarsError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -38,40 +39,63 @@ class Saved:
 def save_model(saved: Saved, path: Path) -> None:
     """Write a model folder beside its final name, then rename it; an older model gives way."""
     path = path.absolute()
-    if path.exists() and not (path / _CARD).exists():
+    if path.exists() and not _holds_only_a_model(path):
         raise ModelError(
             "there is something else than a model here",
             where=str(path),
             right="Choose a path that is free or holds a model to replace.",
         )
     beside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
-    older = beside.with_suffix(".old")
     try:
         beside.mkdir(parents=True)
-        saved.graph.save(beside / _GRAPH)
-        save_file({n: w.contiguous() for n, w in saved.weights.items()}, beside / _WEIGHTS)
-        card = {
-            "format": _FORMAT,
-            "evichain": version("evichain"),
-            "recipe": saved.recipe,
-            "settings": saved.settings,
-            "prototypes": {"user": list(saved.prototypes[0]), "item": list(saved.prototypes[1])},
-            "training": saved.training,
-        }
-        text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
-        (beside / _CARD).write_text(text + "\n", encoding="utf-8")
-        if path.exists():
-            path.rename(older)
-        beside.rename(path)
-    except OSError as error:
+        _write(saved, beside)
+        _replace(path, beside)
+    except (OSError, SafetensorError, PolarsError) as error:
         raise ModelError(
-            f"the model cannot be written ({error.strerror})",
+            f"the model cannot be written ({getattr(error, 'strerror', None) or error})",
             where=str(path),
             right="Choose a place that can be written to and has room.",
         ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-        shutil.rmtree(older, ignore_errors=True)
+
+
+def _write(saved: Saved, folder: Path) -> None:
+    saved.graph.save(folder / _GRAPH)
+    save_file({n: w.contiguous() for n, w in saved.weights.items()}, folder / _WEIGHTS)
+    card = {
+        "format": _FORMAT,
+        "evichain": version("evichain"),
+        "recipe": saved.recipe,
+        "settings": saved.settings,
+        "prototypes": {"user": list(saved.prototypes[0]), "item": list(saved.prototypes[1])},
+        "training": saved.training,
+    }
+    text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / _CARD).write_text(text + "\n", encoding="utf-8")
+
+
+def _replace(path: Path, beside: Path) -> None:
+    """Put `beside` in the place of `path`; when that fails, what was there stays."""
+    if not path.exists():
+        beside.rename(path)
+        return
+    older = path.with_name(f"{beside.name}.old")
+    path.rename(older)
+    try:
+        beside.rename(path)
+    except OSError:
+        older.rename(path)
+        raise
+    shutil.rmtree(older, ignore_errors=True)
+
+
+def _holds_only_a_model(path: Path) -> bool:
+    try:
+        card = json.loads((path / _CARD).read_text(encoding="utf-8"))
+        return "evichain" in card and {e.name for e in path.iterdir()} <= {_CARD, _WEIGHTS, _GRAPH}
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def load_model(path: Path) -> Saved:
@@ -86,9 +110,9 @@ def load_model(path: Path) -> Saved:
             )
         return Saved(
             recipe=card["recipe"],
-            settings=card["settings"],
+            settings=dict(card["settings"]),
             prototypes=(card["prototypes"]["user"], card["prototypes"]["item"]),
-            training=card["training"],
+            training=dict(card["training"]),
             weights=load_file(path / _WEIGHTS),
             graph=Graph.load(path / _GRAPH),
         )

@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from tests.strategies import policies, pools
 
 from evichain.evidence.plan import make_plan
@@ -10,11 +11,14 @@ from evichain.model import inference
 from evichain.model.chain import Chain
 from evichain.model.settings import ChainSettings
 from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.side import Side
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pools(), policies())
-def test_estimates_equal_the_chain_whatever_the_chunk(pool: Pool, policy: Policy) -> None:
+def test_estimates_equal_the_chain_whatever_the_chunk(
+    monkeypatch: pytest.MonkeyPatch, pool: Pool, policy: Policy
+) -> None:
     torch.manual_seed(1)
     counts = [side.count for side in pool.sides]
     chain = Chain(ChainSettings(embedding_size=3, width=5), counts, pool.graph.mean)
@@ -24,12 +28,10 @@ def test_estimates_equal_the_chain_whatever_the_chunk(pool: Pool, policy: Policy
     plan = make_plan(pool, policy, users, items)
     with torch.no_grad():
         expected = chain(plan).numpy()
-    whole = inference._CHUNK
-    try:
-        for chunk in (1, 3, whole):
-            inference._CHUNK = chunk
-            found, possible = inference.estimates(chain, pool, policy, (users, items))
-            np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
-            assert possible.tolist() == [u >= 0 and i >= 0 for u, i in zip(*plan.rows, strict=True)]
-    finally:
-        inference._CHUNK = whole
+    for links in (1, 200 * policy.limit(0)):
+        monkeypatch.setattr(inference, "_LINKS", links)
+        monkeypatch.setattr(inference, "_PAIRS", 3)
+        found, there = inference.estimates(chain, pool, policy, (users, items))
+        np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
+        for side in Side:
+            assert there[side].tolist() == (plan.rows[side] >= 0).tolist()

@@ -83,7 +83,10 @@ def _moment(frame: pl.DataFrame, which: str) -> str | None:
     if "timestamp" not in frame.columns:
         return None
     seconds: int = getattr(frame["timestamp"], which)()
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):  # no year that a calendar has
+        return str(seconds)
 
 
 def _titled(ratings: Ratings) -> int:

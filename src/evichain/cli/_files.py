@@ -1,6 +1,7 @@
 """Outputs: written beside their final name and renamed, so that there is all of one or nothing."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +16,15 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".tsv", ".parquet", ".ndjson", ".jsonl")
 """The suffixes of tables that can be written."""
 
-# A folder that holds one of these was made by evichain; no other is ever removed.
-_OURS = ("model.json", "graph.json", "train.csv", "train.parquet", "train.ndjson")
+# What evichain writes into a folder: what has to be in it and what may be. A folder with anything
+# else in it is never removed.
+_SPLITS = [{f"{part}{suffix}" for part in ("train", "test")} for suffix in TABLES]
+_GRAPH = {"levels.npy", "titles.parquet", "graph.json"} | {
+    f"{side}_{name}"
+    for side in ("user", "item")
+    for name in ("indptr.npy", "indices.npy", "codes.npy", "keys.npy", "ids.parquet")
+}
+_MODEL = {"model.json", "model.safetensors"}
 
 
 def check_free(path: Path, *, force: bool) -> None:
@@ -30,12 +38,29 @@ def check_free(path: Path, *, force: bool) -> None:
     if not force:
         right = "Give another name, or --force to replace it."
         raise OutputError("already exists", where=str(path), right=right)
-    if path.is_dir() and any(path.iterdir()) and not any((path / n).exists() for n in _OURS):
+    if path.is_dir() and any(path.iterdir()) and not _is_ours(path):
         raise OutputError(
-            "is a folder that evichain did not make",
+            "is a folder that evichain did not make, or not all of it",
             where=str(path),
             right="Give another name, or remove it yourself.",
         )
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder holds a split, a graph or a model, and nothing else."""
+    names = {entry.name for entry in folder.iterdir()}
+    inner = {entry.name for entry in folder.iterdir() if entry.is_dir()}
+    if "model.json" in names:
+        return names - inner <= _MODEL and inner <= {"graph"} and all(
+            _is_graph(folder / name) for name in inner
+        )
+    return _is_graph(folder) or (not inner and names in _SPLITS)
+
+
+def _is_graph(folder: Path) -> bool:
+    entries = list(folder.iterdir())
+    names = {entry.name for entry in entries if entry.is_file()}
+    return len(names) == len(entries) and "graph.json" in names and names <= _GRAPH
 
 
 def check_place(path: Path) -> None:
@@ -57,14 +82,27 @@ def replacing(path: Path, *, force: bool) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=f".{final.name}-", dir=final.parent) as beside:
             made = Path(beside) / final.name
             yield made
-            if final.is_dir() and not final.is_symlink():
-                # A folder cannot be replaced in one step; the old one goes with the temporary.
-                final.rename(Path(beside) / "replaced")
-            made.replace(final)
+            _put(made, final, aside=Path(f"{beside}.old"))
     except OSError as error:
         what = f"cannot be written ({error.strerror or error})"
         right = "Choose a place that can be written to and has room."
         raise OutputError(what, where=str(path), right=right) from error
+
+
+def _put(made: Path, final: Path, *, aside: Path) -> None:
+    """Give what was made its final name; where that fails, what had the name keeps it."""
+    if not final.is_dir() or final.is_symlink():
+        made.replace(final)
+        return
+    # A folder cannot be replaced in one step. The old one waits outside the temporary folder,
+    # which is removed whatever happens.
+    final.rename(aside)
+    try:
+        made.replace(final)
+    except BaseException:
+        aside.rename(final)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def write_table(frame: "pl.DataFrame", path: Path) -> None:

@@ -1,5 +1,6 @@
 """Files of (user, item) pairs to be predicted."""
 
+import glob
 from pathlib import Path
 
 import polars as pl
@@ -40,11 +41,11 @@ def _read(path: Path, where: str) -> pl.DataFrame:
     try:
         if suffix in _TEXT:
             # All as text, so that ids come back as they went in.
-            return pl.read_csv(path, separator=_TEXT[suffix], infer_schema=False)
+            return pl.read_csv(path, separator=_TEXT[suffix], infer_schema=False, glob=False)
         if suffix == ".parquet":
-            return pl.read_parquet(path)
+            return pl.read_parquet(path, glob=False)
         if suffix in _LINES:
-            return pl.read_ndjson(path, infer_schema_length=None)
+            return pl.read_ndjson(glob.escape(str(path)), infer_schema_length=None)
     except (pl.exceptions.PolarsError, OSError) as error:
         what = f"cannot be read ({str(error).splitlines()[0]})"
         raise DataError(what, where=where, right=_RIGHT) from error

@@ -19,9 +19,9 @@ _FORMATS = ("csv", "parquet", "ndjson")
 @verb.command("list", epilog=examples("evichain data list", "evichain data list --json"))
 def list_(json: Json = False) -> None:
     """Show the data sets that can be asked for by name."""
-    from evichain.ratings import CATALOGUE, cache_folder
+    from evichain.ratings import CATALOGUE, cache_folder, is_fetched
 
-    here = {name: (cache_folder() / name).is_dir() for name in CATALOGUE}
+    here = {name: is_fetched(name) for name in CATALOGUE}
     if json:
         known = [
             {
@@ -87,8 +87,9 @@ def convert(
         Path,
         typer.Argument(
             metavar="OUT",
-            help="A .csv, .tsv, .parquet or .ndjson file, or a .graph folder: the graph that "
-            "models are trained on, mapped into memory when it is loaded.",
+            help="A .csv, .tsv, .parquet or .ndjson file, or a .graph folder: the arrays of the "
+            "graph that models are trained on, with titles and without timestamps. Verbs that are "
+            "given one decode it to a table; in Python, Graph.load maps it.",
             show_default=False,
         ),
     ],
@@ -126,7 +127,9 @@ def split(
         str,
         typer.Argument(
             metavar="SPEC",
-            help="random:0.8, kfold:5/0, users:0.8, time:0.8 or a named split of the data (u1).",
+            help="random:0.8, kfold:5/0, users:0.8 (whole users are held out), users:0.8/5 (but "
+            "for 5 ratings of each), time:0.8, a named split of the data (u1), or "
+            "TRAIN_FILE,TEST_FILE.",
             show_default=False,
         ),
     ],

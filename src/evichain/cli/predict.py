@@ -9,6 +9,7 @@ from evichain.cli._errors import OptionError
 from evichain.cli._files import check_free, replacing, table_suffix, write_table
 from evichain.cli._options import Force, Json, Model, examples, single
 from evichain.cli._output import note, print_facts, print_json
+from evichain.cli._titles import title_of
 
 verb = single()
 
@@ -67,7 +68,7 @@ def _predict_one(model: Path, user: str, item: str, *, json: bool) -> None:
 
     loaded = REC.load(model)
     found = loaded.predict(user, item)
-    title = loaded.graph.title(loaded.graph.ids[1].native(item) or item)
+    title = title_of(loaded.graph, item)
     if json:
         asked = {"user": user, "item": item, "title": title}
         print_json({**asked, "estimate": found.estimate, "reason": found.reason})

@@ -8,6 +8,7 @@ import typer
 from evichain.cli._errors import OptionError, unknown_means
 from evichain.cli._options import Json, Model, examples, single
 from evichain.cli._output import Cell, note, print_json, print_table
+from evichain.cli._titles import title_of
 
 if TYPE_CHECKING:
     from evichain.ratings.scale import Scale
@@ -62,7 +63,7 @@ def recommend(
         with unknown_means("The model has no ratings of it."):
             alike = loaded.similar_items(similar_to, n)
         rows = [{"item": s.item, "title": s.title, "similarity": s.similarity} for s in alike]
-        title = f"Like {loaded.graph.title(loaded.graph.ids[1].native(similar_to) or similar_to)}"
+        title = f"Like {title_of(loaded.graph, similar_to)}"
     else:
         _check(pairs, loaded.graph.scale)
         whom = user if user is not None else list(pairs.items())

@@ -82,16 +82,16 @@ def make_plan(
     blocks: dict[tuple[int, Side], Block] = {}
     rows, tallies = [], []
     for side, entities in zip(Side, (users, items), strict=True):
-        chain = _Chain(pool, policy, side, entities, seed, hidden, depth, counting)
-        blocks.update(chain.blocks)
-        rows.append(chain.rows)
+        descent = _Descent(pool, policy, side, entities, seed, hidden, depth, counting)
+        blocks.update(descent.blocks)
+        rows.append(descent.rows)
         if counting:
-            tallies.append(chain.tally())
+            tallies.append(descent.tally())
     counters = tallies[0] + tallies[1] if counting else None
     return Plan(depth, blocks, (rows[0], rows[1]), counters)
 
 
-class _Chain:
+class _Descent:
     """The blocks below the requests of one side: sides alternate with depth."""
 
     def __init__(

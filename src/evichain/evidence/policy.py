@@ -14,7 +14,9 @@ class Policy(BaseModel):
     [20, 10, 5, 2, 1, 1]
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     max_depth: int = Field(default=4, ge=0, le=16)
     """MD: the depth at which only prototypes answer."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evichain.evidence.expansion import Frontier, Links, intern, table_for
+from evichain.evidence.expansion import NOTHING, Frontier, Links, intern, table_for
 from evichain.kernels import Flags, Floats, Ints, Longs, kernel
 
 EMPTY_PTR: Longs = np.zeros(1, np.int64)
@@ -126,7 +126,7 @@ def _settle(
         for e in range(ptr[i], ptr[i + 1]):
             node = ref[e]
             if node < 0:
-                alive[e] = node >= -2147483647
+                alive[e] = node != NOTHING
             elif node < nodes_below:
                 parts = below_count[node]
                 if blocking:

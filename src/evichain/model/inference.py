@@ -13,7 +13,8 @@ from evichain.kernels import Flags, Floats, Ints
 from evichain.model.chain import Chain
 from evichain.ratings.side import Side
 
-_CHUNK = 8192
+_LINKS = 1 << 19
+_PAIRS = 1 << 20
 
 
 def embeddings(
@@ -31,28 +32,35 @@ def embeddings(
     out = np.zeros((len(entities), size), np.float32)
     possible = np.zeros(len(entities), np.bool_)
     nobody = np.empty(0, np.int32)
-    for start in range(0, len(entities), _CHUNK):
-        chunk = entities[start : start + _CHUNK]
+    step = max(1, _LINKS // policy.limit(depth))
+    for start in range(0, len(entities), step):
+        chunk = entities[start : start + step]
         asked = (chunk, nobody) if side is Side.USER else (nobody, chunk)
         plan = make_plan(pool, policy, *asked, seed=seed, depth=depth)
         with torch.inference_mode():
             rows = chain.embed(plan)[side].numpy()
         found = plan.rows[side]
         there = found >= 0
-        out[start : start + _CHUNK][there] = rows[found[there]]
-        possible[start : start + _CHUNK] = there
+        out[start : start + step][there] = rows[found[there]]
+        possible[start : start + step] = there
     return out, possible
 
 
 def estimates(
     chain: Chain, pool: Pool, policy: Policy, pairs: Sequence[Ints], *, seed: int = STABLE
-) -> tuple[Floats, Flags]:
-    """The prediction for each (user, item) pair of indices, and which are possible."""
-    parts, possible = [], np.ones(len(pairs[0]), np.bool_)
+) -> tuple[Floats, tuple[Flags, Flags]]:
+    """The prediction for each (user, item) pair of indices, and which users and items there are."""
+    rows, place, there = [], [], []
     for side in Side:
         distinct, inverse = np.unique(pairs[side], return_inverse=True)
-        rows, there = embeddings(chain, pool, policy, side, distinct, seed=seed)
-        parts.append(rows[inverse])
-        possible &= there[inverse]
-    dots = np.einsum("ij,ij->i", parts[Side.USER], parts[Side.ITEM])
-    return np.where(possible, dots, np.float32(chain.mean.item())), possible
+        found, possible = embeddings(chain, pool, policy, side, distinct, seed=seed)
+        rows.append(found)
+        place.append(inverse)
+        there.append(possible[inverse])
+    out = np.full(len(pairs[0]), chain.mean.item(), np.float32)
+    both = np.flatnonzero(there[0] & there[1])
+    for start in range(0, len(both), _PAIRS):
+        chunk = both[start : start + _PAIRS]
+        left, right = (rows[side][place[side][chunk]] for side in Side)
+        out[chunk] = np.einsum("ij,ij->i", left, right)
+    return out, (there[0], there[1])

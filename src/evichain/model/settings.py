@@ -6,7 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field
 class ChainSettings(BaseModel):
     """The shape of prototypes and generators."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     prototype_users: int = Field(default=50, ge=0)
     """How many of the most rated users have a stored embedding."""

@@ -13,6 +13,7 @@ from evichain.ratings._duplicates import drop_duplicates
 ROW = "number of the row"
 
 _SAMPLE = 1000
+_WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
 _DATES = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d")
 
 
@@ -66,18 +67,20 @@ def _typed(rows: pl.LazyFrame, types: dict[str, pl.DataType], table: RawTable) -
             round_trip = (as_integer.cast(pl.String) == as_is).fill_null(False)
             if sample.select(round_trip.all()).item():
                 exact[column], whole[column] = as_integer, round_trip
+        elif types[column] in _WIDE:
+            whole[column] = as_is.is_not_null() | pl.col(column).is_null()
     exact[RATING] = _number(RATING, types[RATING], table.where).cast(pl.Float32, strict=False)
     if TIMESTAMP in types:
         exact[TIMESTAMP] = _seconds(rows, types[TIMESTAMP], table.where)
     # One pass: integers are tried first, and the ids come again as text if one does not come
-    # back as it went in ("007").
+    # back as it went in ("007", or 2**63 and above).
     checks = [check.alias(f"{column} whole") for column, check in whole.items()]
     frame = rows.select(*(e.alias(c) for c, e in exact.items()), *checks).collect(
         engine="streaming"
     )
     for column in whole:
         if not frame.drop_in_place(f"{column} whole").all():
-            text = rows.select(column).collect(engine="streaming")[column]
+            text = rows.select(pl.col(column).cast(pl.String)).collect(engine="streaming")[column]
             frame = frame.with_columns(text.alias(column))
     # Column by column, so that the chunks of one are free before the next is copied.
     return pl.DataFrame([frame.drop_in_place(column).rechunk() for column in exact])

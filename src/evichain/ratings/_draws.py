@@ -11,6 +11,8 @@ from evichain.ratings.table import Column, Ratings
 
 def generator(seed: int) -> np.random.Generator:
     """The source of all draws of a seed."""
+    if seed < 0:
+        raise SplitError(f"a seed of {seed}", right="It is 0 or more.")
     return np.random.Generator(np.random.PCG64(seed))
 
 

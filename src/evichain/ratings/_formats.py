@@ -1,6 +1,7 @@
 """The file formats of ratings: which one a plain file is in, and how its rows are read."""
 
 import csv
+import glob
 from pathlib import Path, PurePosixPath
 
 import polars as pl
@@ -90,7 +91,9 @@ def _scan_ndjson(path: Path, text: str, where: str) -> RawTable:
             where=where,
             right='Each line is one object, such as {"user_id": 1, "item_id": 2, "rating": 3}.',
         )
-    return RawTable(pl.scan_ndjson(path, infer_schema_length=None).with_row_index(ROW, 1), where)
+    # Of all the formats, this one always takes brackets and stars in a path for a pattern.
+    rows = pl.scan_ndjson(glob.escape(str(path)), infer_schema_length=None)
+    return RawTable(rows.with_row_index(ROW, 1), where)
 
 
 def _scan_text(path: Path, text: str, where: str, format: str | None) -> RawTable:

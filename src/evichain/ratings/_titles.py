@@ -47,7 +47,7 @@ def _read(files: Files, name: str, item_type: pl.DataType) -> pl.DataFrame | Non
     path = files.plain(name)
     try:
         if name.endswith(".parquet"):
-            table = pl.read_parquet(path)
+            table = pl.read_parquet(path, glob=False)
         else:
             content = _decoded(path.read_bytes())
             if name.endswith((".dat", "u.item")):

@@ -16,7 +16,7 @@ import polars as pl
 from evichain.errors import DataError, ModelError
 from evichain.kernels import Floats, Ints, Longs
 from evichain.ratings.ids import Id, Ids
-from evichain.ratings.rows import Rows, build_rows, merge_rows
+from evichain.ratings.rows import Rows, build_rows, check_rows, merge_rows
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
@@ -59,7 +59,8 @@ class Graph:
         """A digest of the ratings, to tell one set from another."""
         digest = blake2b(digest_size=16)
         rows = self.rows[Side.USER]
-        for array in (rows.indptr, rows.indices, rows.codes, *(ids.keys for ids in self.ids)):
+        keys = (ids.keys for ids in self.ids)
+        for array in (rows.indptr, rows.indices, rows.codes, self.scale.levels, *keys):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
@@ -86,9 +87,8 @@ class Graph:
             if scale != self.scale:
                 old = replace(old, codes=scale.encode(self.scale.decode(old.codes)))
             rows.append(merge_rows(side, old, new.rows[side], keys, other))
-        titles = [t for t in (self.titles, ratings.titles) if t is not None]
-        merged = pl.concat(titles).unique("item_id", keep="last") if titles else None
-        return Graph(new.ids, (rows[0], rows[1]), scale, self.mean, merged)
+        titles = _joined(self.titles, ratings.titles, new.ids[Side.ITEM])
+        return Graph(new.ids, (rows[0], rows[1]), scale, self.mean, titles)
 
     def to_ratings(self, name: str = "") -> Ratings:
         """The graph as a table again."""
@@ -159,18 +159,20 @@ class Graph:
                 )
             ids, rows = [], []
             for side in Side:
-                frame = pl.read_parquet(folder / f"{side.noun}_ids.parquet")
+                frame = pl.read_parquet(folder / f"{side.noun}_ids.parquet", glob=False)
                 ids.append(Ids(frame["id"], _map(folder, side, "keys")))
                 rows.append(Rows(*(_map(folder, side, array) for array in _ARRAYS)))
             levels = np.load(folder / "levels.npy", allow_pickle=False)
             titles = folder / "titles.parquet"
-            return cls(
+            graph = cls(
                 (ids[0], ids[1]),
                 (rows[0], rows[1]),
-                Scale(levels, meta["low"], meta["high"]),
-                meta["mean"],
-                pl.read_parquet(titles) if titles.exists() else None,
+                Scale(levels, float(meta["low"]), float(meta["high"])),
+                float(meta["mean"]),
+                pl.read_parquet(titles, glob=False) if titles.exists() else None,
             )
+            check_rows(graph.rows, [ids.keys for ids in graph.ids], levels)
+            return graph
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
             raise ModelError(
                 f"no readable graph ({error})",
@@ -184,6 +186,16 @@ def _map(folder: Path, side: Side, array: str) -> np.ndarray:
         folder / f"{side.noun}_{array}.npy", mmap_mode="r", allow_pickle=False
     )
     return mapped
+
+
+def _joined(old: pl.DataFrame | None, new: pl.DataFrame | None, items: Ids) -> pl.DataFrame | None:
+    """The titles of both, the new ones first, their ids in the type of the items'."""
+    found = [
+        titles.select(items.cast(titles["item_id"]).alias("item_id"), pl.col("title"))
+        for titles in (old, new)
+        if titles is not None
+    ]
+    return pl.concat(found).unique("item_id", keep="last") if found else None
 
 
 def _assemble(ratings: Ratings, known: tuple[Ids, Ids], scale: Scale) -> Graph:

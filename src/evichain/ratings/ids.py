@@ -63,30 +63,43 @@ class Ids:
             return str(identifier)
         try:
             number = int(identifier)  # type: ignore[call-overload]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         return number if str(number) == str(identifier) else None
 
     def index(self, identifiers: Iterable[object]) -> Ints:
         """The index of each id; UNKNOWN for those not here."""
+        if isinstance(identifiers, pl.Series) and identifiers.dtype == self.values.dtype:
+            return self._index_column(identifiers)
         found = (self._index_of.get(self.native(i), UNKNOWN) for i in identifiers)  # type: ignore[arg-type]
         return np.fromiter(found, np.int32)
+
+    def _index_column(self, identifiers: pl.Series) -> Ints:
+        """The same for a column of this side's own type, at the speed of a join."""
+        numbers = pl.int_range(len(self), dtype=pl.Int32, eager=True)
+        known = pl.DataFrame({"id": self.values, "index": numbers})
+        found = pl.DataFrame({"id": identifiers}).join(
+            known, on="id", how="left", maintain_order="left"
+        )
+        return np.asarray(found["index"].fill_null(UNKNOWN).to_numpy(), np.int32)
 
     def extended(self, identifiers: pl.Series) -> "Ids":
         """These ids followed by those of `identifiers` that are new, ascending."""
         if not len(self):
             return Ids(identifiers.unique().sort())
-        fresh = self._cast(identifiers.unique()).sort()
+        fresh = self.cast(identifiers.unique()).sort()
         fresh = fresh.filter(~fresh.is_in(self.values.implode()))
         if not len(fresh):
             return self
         new = Ids(fresh)
         return Ids(pl.concat([self.values, fresh]), np.concatenate([self.keys, new.keys]))
 
-    def _cast(self, identifiers: pl.Series) -> pl.Series:
+    def cast(self, identifiers: pl.Series) -> pl.Series:
+        """A column of ids in this side's type; each must keep its text."""
         cast = identifiers.cast(self.values.dtype, strict=False)
-        if cast.null_count():
-            culprit = identifiers.filter(cast.is_null())[0]
+        same = (cast.cast(pl.String) == identifiers.cast(pl.String)).fill_null(False)
+        if not same.all():
+            culprit = identifiers.filter(~same)[0]
             raise DataError(
                 f"the id {culprit!r} is no integer, and the ids known so far are",
                 right="Use ids of one kind on each side.",
@@ -95,7 +108,7 @@ class Ids:
 
     def encode(self, identifiers: pl.Series) -> Ints:
         """The index of each row of a long column, all of them known."""
-        column = self._cast(identifiers)
+        column = self.cast(identifiers)
         if self.integers:
             return _encode_integers(column, self.values)
         numbers = pl.int_range(len(self), dtype=pl.Int32, eager=True)

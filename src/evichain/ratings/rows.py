@@ -4,11 +4,12 @@ The order is what makes the choice of evidence cheap and stable: the first k of 
 the k smallest hashes, a uniform sample that a new rating changes in at most one place.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evichain.kernels import Codes, Ints, Keys, Longs, in_threads, kernel
+from evichain.kernels import Codes, Floats, Ints, Keys, Longs, in_threads, kernel
 from evichain.ratings.hashing import pair_hash
 
 
@@ -61,6 +62,31 @@ def merge_rows(side: int, old: Rows, new: Rows, own_keys: Keys, other_keys: Keys
     codes = np.empty(indptr[-1], old.codes.dtype)
     _merge(side, *parts, own_keys, other_keys, indptr, indices, codes)
     return Rows(indptr, indices, codes)
+
+
+def check_rows(rows: Sequence[Rows], keys: Sequence[Keys], levels: Floats) -> None:
+    """Refuse rows read from elsewhere that the kernels could not trust.
+
+    Raises:
+        ValueError: what does not fit.
+    """
+    for own, other in ((0, 1), (1, 0)):
+        part = rows[own]
+        ptr, indices, codes = part.indptr, part.indices, part.codes
+        kinds = (np.int64, np.int32, np.uint8 if len(levels) else np.float32, np.uint64)
+        for array, kind in zip((ptr, indices, codes, keys[own]), kinds, strict=True):
+            if array.dtype != kind or array.ndim != 1:
+                raise ValueError(f"an array of {array.dtype} where one of {kind.__name__} belongs")
+        if not len(ptr) == len(keys[own]) + 1 or not len(indices) == len(codes) == ptr[-1]:
+            raise ValueError("arrays of lengths that do not fit each other")
+        if ptr[0] != 0 or (np.diff(ptr) < 0).any():
+            raise ValueError("offsets that do not ascend")
+        if len(indices) and not 0 <= indices.min() <= indices.max() < len(keys[other]):
+            raise ValueError("an index out of range")
+        if len(levels) and len(codes) and codes.max() >= len(levels):
+            raise ValueError("a level out of range")
+    if len(rows[0].indices) != len(rows[1].indices):
+        raise ValueError("two sides of different sizes")
 
 
 @kernel

@@ -61,9 +61,10 @@ def user_split(
         fraction: the share of users who are not held out.
         seed: of the draw.
         given: how many random ratings of each user held out stay in the training part, as what
-            is known of a new user. None of them by default.
+            is known of a new user. None of them by default: then nothing is known of anyone who
+            is tested.
     """
-    name = f"users:{fraction:g}"
+    name = f"users:{fraction:g}" + (f"/{given}" if given is not None else "")
     codes, users = codes_of(ratings, Side.USER)
     draws = generator(seed)
     order = draws.permutation(len(users))
@@ -163,7 +164,7 @@ def cold_start(train: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> R
     return train.take(~cold[codes] | (rank_within(codes, draws) < n_ratings))
 
 
-SPELLINGS = "random:0.8, kfold:5/0, users:0.8, time:0.8, TRAIN_FILE,TEST_FILE"
+SPELLINGS = "random:0.8, kfold:5/0, users:0.8, users:0.8/5, time:0.8, TRAIN_FILE,TEST_FILE"
 """The splits that `load_split` understands for any data; some data sets have named ones too."""
 
 _NAMED = (".base", ".train")
@@ -174,9 +175,10 @@ def load_split(data: str | Path, spec: str, seed: int = 0) -> Split:
 
     Args:
         data: a name of the catalogue or a path, as for `load_ratings`.
-        spec: `random:0.8`, `kfold:5/0`, `users:0.8` or `time:0.8`; the name of a split that the
-            data brings along, such as `u1` of ml-100k; or `TRAIN_FILE,TEST_FILE`, two paths
-            (from the current folder or from the folder `data`).
+        spec: `random:0.8`, `kfold:5/0`, `users:0.8`, `users:0.8/5` (5 ratings of each user held
+            out stay in the training part) or `time:0.8`; the name of a split that the data
+            brings along, such as `u1` of ml-100k; or `TRAIN_FILE,TEST_FILE`, two paths (from the
+            current folder or from the folder `data`).
         seed: of the draw, where there is one.
     """
     if "," in spec:
@@ -186,9 +188,12 @@ def load_split(data: str | Path, spec: str, seed: int = 0) -> Split:
         return _named_split(data, spec)
     kind, _, rest = spec.partition(":")
     try:
-        share, k, fold = 0.0, 0, 0
+        share, k, fold, given = 0.0, 0, 0, None
         if kind == "kfold":
             k, fold = (int(part) for part in rest.split("/"))
+        elif kind == "users" and "/" in rest:
+            first, _, second = rest.partition("/")
+            share, given = float(first), int(second)
         else:
             share = float(rest)
     except ValueError:
@@ -198,7 +203,7 @@ def load_split(data: str | Path, spec: str, seed: int = 0) -> Split:
     if kind == "random":
         return random_split(load_ratings(data), share, seed)
     if kind == "users":
-        return user_split(load_ratings(data), share, seed)
+        return user_split(load_ratings(data), share, seed, given=given)
     if kind == "time":
         return time_split(load_ratings(data), share)
     raise _misspelled(spec)

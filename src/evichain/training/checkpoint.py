@@ -54,10 +54,17 @@ def save_checkpoint(
             tensors[f"adam.{part}.{name}"] = value
     beside = path.with_suffix(".partial")
     meta = {"progress": json.dumps(asdict(progress)), "identity": identity}
-    save_file({name: value.contiguous() for name, value in tensors.items()}, beside, meta)
-    with beside.open("rb+") as file:
-        os.fsync(file.fileno())
-    beside.replace(path)
+    try:
+        save_file({name: value.contiguous() for name, value in tensors.items()}, beside, meta)
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(
+            f"the checkpoint cannot be written ({error})",
+            where=str(path),
+            right="Make room, then resume the run.",
+        ) from error
 
 
 def load_checkpoint(

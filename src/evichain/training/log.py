@@ -12,23 +12,21 @@ class RunLog:
     """Appends to `log.jsonl` in a run folder; on resuming, first drops what came after `step`."""
 
     def __init__(self, folder: Path, step: int = 0, *, tensorboard: bool = False) -> None:
+        self._board = _board(folder) if tensorboard else None
         path = folder / "log.jsonl"
         kept = [line for line in _lines(path) if line["step"] <= step] if step else []
-        self._file = path.open("w", encoding="utf-8")
-        for line in kept:
-            self.write(**line)
-        self._board = _board(folder) if tensorboard else None
+        beside = path.with_suffix(".partial")
+        beside.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        beside.replace(path)
+        # By line, so that a run can be followed with `tail -f`.
+        self._file = path.open("a", encoding="utf-8", buffering=1)
 
     def write(self, step: int, **values: float) -> None:
         """Note the values of a step."""
         self._file.write(json.dumps({"step": step, **values}) + "\n")
-        if getattr(self, "_board", None) is not None:
+        if self._board is not None:
             for name, value in values.items():
-                self._board.add_scalar(name, value, step)  # type: ignore[union-attr]
-
-    def flush(self) -> None:
-        """Hand what was written to the system."""
-        self._file.flush()
+                self._board.add_scalar(name, value, step)
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import TypeVar
 
 Thing = TypeVar("Thing")
@@ -15,7 +16,7 @@ def ahead(make: Callable[[int], Thing], numbers: range) -> Iterator[Thing]:
     """
     with ThreadPoolExecutor(1, thread_name_prefix="evichain-ahead") as thread:
         pending = [thread.submit(make, n) for n in numbers[:1]]
-        for following in [*numbers[1:], None]:
+        for following in chain(numbers[1:], [None]):
             if not pending:
                 return
             ready = pending.pop().result()

@@ -1,12 +1,16 @@
 """How the model is trained."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class TrainingSettings(BaseModel):
     """Loss, optimizer, evidence drawn for training, and when to stop."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     iterations: int = Field(default=2000, ge=0)
     """Steps of the main phase, at most."""
@@ -20,6 +24,8 @@ class TrainingSettings(BaseModel):
     """Lambda: the weight of the squared norm of all parameters in the loss."""
     pretrain_iterations: int = Field(default=500, ge=0)
     """Steps of plain matrix factorization on the block of prototypes, before the main phase."""
+    centring: bool = True
+    """Let each generator begin at the mean of its side's pretrained prototypes."""
     redraw_evidence: bool = True
     """Draw the evidence anew at each step; else the stable choice used for serving."""
     hide_targets: bool = False
@@ -35,3 +41,11 @@ class TrainingSettings(BaseModel):
     """Steps between two checkpoints, when there is a run folder."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Everything random is drawn from it."""
+
+    @model_validator(mode="after")
+    def _patience_has_something_to_watch(self) -> Self:
+        if self.patience and not self.validation:
+            raise ValueError(
+                "patience needs validation ratings to watch; set validation, 0.05 for example"
+            )
+        return self

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from evichain.errors import SettingsError
 from evichain.evidence.plan import Plan, make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -80,6 +81,18 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
     return settings.learning_rate * (1 + math.cos(math.pi * step / settings.iterations)) / 2
 
 
+def _run_folder(run: Path) -> Path:
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(
+            f"no run folder can be made here ({error.strerror})",
+            where=str(run),
+            right="Name a folder that is free or holds a run.",
+        ) from error
+    return run
+
+
 @dataclass
 class Trainer:
     """Trains a chain in place.
@@ -106,17 +119,19 @@ class Trainer:
     ) -> Progress:
         """Train to the end, from the run folder's checkpoint when resuming."""
         with ExitStack() as stack:
-            checkpoint = run / "checkpoint.safetensors" if run else None
+            checkpoint = _run_folder(run) / "checkpoint.safetensors" if run else None
             if resume and checkpoint and checkpoint.exists():
                 self.progress, self.best = load_checkpoint(
                     checkpoint, self.chain, self.optimizer, self._identity
                 )
             else:
                 pretrain(self.chain, self.pool, self.settings)
-                self.chain.centre()
+                if self.settings.centring:
+                    self.chain.centre()
+                if checkpoint:
+                    checkpoint.unlink(missing_ok=True)
             log = None
             if run:
-                run.mkdir(parents=True, exist_ok=True)
                 log = stack.enter_context(RunLog(run, self.progress.step, tensorboard=tensorboard))
             if not self.progress.finished:
                 self._steps(log, checkpoint)
@@ -150,8 +165,6 @@ class Trainer:
             if self.watch:
                 self.watch(progress.step, values)
             if checkpoint and (progress.finished or progress.step % settings.checkpoint_every == 0):
-                if log:
-                    log.flush()
                 save_checkpoint(
                     checkpoint, self.chain, self.optimizer, self.best, progress, self._identity
                 )
@@ -168,6 +181,12 @@ class Trainer:
         loss, error = loss_of(self.chain, batch, self.settings.regularization)
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
+        if not torch.isfinite(error):
+            raise SettingsError(
+                f"training diverged at step {self.progress.step + 1}",
+                where="learning_rate",
+                right=f"Try one below {self.settings.learning_rate}.",
+            )
         return float(error.sqrt())
 
     def _look(self) -> float:
@@ -191,4 +210,6 @@ class Trainer:
         digest.update(self.settings.model_dump_json().encode())
         digest.update(",".join(str(tuple(p.shape)) for p in self.chain.parameters()).encode())
         digest.update(self.pool.graph.fingerprint.encode())
+        for part in self.validation or ():
+            digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
