@@ -35,6 +35,13 @@ def listed(values: Any) -> list[Any]:
         ) from None
 
 
+def how_many(n: Any) -> int:
+    """A number of answers asked for."""
+    if isinstance(n, int | np.integer) and n >= 0:
+        return int(n)
+    raise DataError(f"{n!r} is no number of answers", right="Ask for 0 or more.")
+
+
 def known(graph: Graph, side: Side, identifier: object) -> int:
     """The index of an entity that must be there."""
     index = int(graph.ids[side].index([identifier])[0])

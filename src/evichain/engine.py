@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 import torch
 
 from evichain.evidence.guest import guest_evidence
@@ -19,6 +20,8 @@ from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings
+
+Names = Sequence[object] | pl.Series
 
 
 @dataclass
@@ -50,7 +53,7 @@ class Engine:
         return found[0] if there[0] else None
 
     def estimates(
-        self, pairs: Sequence[Ints], names: Sequence[Sequence[object]]
+        self, pairs: Sequence[Ints], names: Sequence[Names]
     ) -> tuple[Floats, list[str | None]]:
         """The prediction for each (user, item) pair, and why it is impossible where it is.
 

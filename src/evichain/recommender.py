@@ -8,7 +8,7 @@ from typing import Any, Self, overload
 import numpy as np
 import torch
 
-from evichain.arguments import as_ratings, guest, is_id, known, listed
+from evichain.arguments import as_ratings, guest, how_many, is_id, known, listed
 from evichain.engine import Engine, best
 from evichain.errors import DataError, ModelError, NotFittedError, SettingsError
 from evichain.evidence.pool import Pool
@@ -192,7 +192,7 @@ class REC:
         scores = np.where(possible, items @ vector, -np.inf)
         if exclude_seen:
             scores[seen] = -np.inf
-        return [Recommendation(*_named(engine, i, scores)) for i in best(scores, n)]
+        return [Recommendation(*_named(engine, i, scores)) for i in best(scores, how_many(n))]
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""
@@ -204,7 +204,7 @@ class REC:
         length = np.linalg.norm(items, axis=1) + np.float32(1e-12)
         scores = np.where(possible, items @ items[index] / (length * length[index]), -np.inf)
         scores[index] = -np.inf
-        return [Similar(*_named(engine, i, scores)) for i in best(scores, n)]
+        return [Similar(*_named(engine, i, scores)) for i in best(scores, how_many(n))]
 
     def explain(self, user: Id, item: Id, pieces: int = 5, depth: int = 2) -> Trace:
         """The evidence behind a prediction; the contributions add up to the estimate.
@@ -221,9 +221,9 @@ class REC:
             return engine.trace(index[0], index[1], pieces=pieces, depth=depth)
         roots = []
         for side in Side:
-            known = engine.graph.ids[side][index[side]]
-            title = engine.graph.title(known) if side is Side.ITEM else str(known)
-            roots.append(Piece(side, known, title, 0, None, prototype=False, contribution=0.0))
+            own = engine.graph.ids[side][index[side]]
+            title = engine.graph.title(own) if side is Side.ITEM else str(own)
+            roots.append(Piece(side, own, title, 0, None, prototype=False, contribution=0.0))
         return Trace(roots[0], roots[1], float(found[0]), reasons[0])
 
     def evaluate(self, test: Any) -> Evaluation:

@@ -1,4 +1,5 @@
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import Result
 
-from evichain.ratings import CATALOGUE, load_ratings, load_split
+from evichain.ratings import CATALOGUE, cache_folder, load_ratings, load_split
 from evichain.ratings.graph import Graph
 
 Run = Callable[..., Result]
@@ -20,6 +21,16 @@ def test_list_shows_the_catalogue(run: Run, run_json: RunJson) -> None:
     listed = run_json("data", "list")["datasets"]
     assert [one["name"] for one in listed] == list(CATALOGUE)
     assert not any(one["fetched"] for one in listed)
+
+
+def test_what_was_fetched_by_half_is_not_fetched(run_json: RunJson) -> None:
+    folder = cache_folder() / "ml-1m"
+    folder.mkdir(parents=True)
+    (folder / "ratings.dat").touch()
+    try:
+        assert not any(one["fetched"] for one in run_json("data", "list")["datasets"])
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_fetching_what_is_not_in_the_catalogue(refused: Refused) -> None:
@@ -43,6 +54,16 @@ def test_describe_counts(run: Run, run_json: RunJson, tmp_path: Path) -> None:
     shown = run("data", "describe", table).stdout
     assert "75.000%" in shown
     assert "1 to 4, 3 levels" in shown
+
+
+def test_a_time_that_no_calendar_has_is_shown_as_it_is(
+    run: Run, run_json: RunJson, tmp_path: Path
+) -> None:
+    table = tmp_path / "ratings.csv"
+    table.write_text("user,item,rating,time\na,x,1,0\na,y,2,10\nb,x,2,99999999999999\n")
+    found = run_json("data", "describe", table)
+    assert (found["from"], found["to"]) == ("1970-01-01T00:00:00Z", "99999999999999")
+    assert "99999999999999" in run("data", "describe", table).stdout
 
 
 def test_describe_sees_titles(run_json: RunJson, data: Path) -> None:
@@ -99,6 +120,18 @@ def test_a_folder_of_someone_else_is_never_replaced(
     assert (mine / "thesis.tex").read_text() == "years of work"
 
 
+def test_a_folder_with_something_of_someone_else_is_kept_whole(
+    refused: Refused, data: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "kag"
+    mine.mkdir()
+    for name in ("train.csv", "test.csv", "thesis.txt"):
+        (mine / name).write_text("years of work")
+    refused("data", "split", data, "random:0.5", "--out", mine, "--force")
+    assert {path.read_text() for path in mine.iterdir()} == {"years of work"}
+    assert len(list(mine.iterdir())) == 3
+
+
 def test_convert_to_nothing_known(refused: Refused, data: Path, tmp_path: Path) -> None:
     for name in ("out.xlsx", "out"):
         lines = refused("data", "convert", data, tmp_path / name)
@@ -114,6 +147,15 @@ def test_split_writes_what_load_split_gives(run: Run, data: Path, tmp_path: Path
     assert (told["train"], told["test"]) == (len(expected.train), len(expected.test))
     for name, part in (("train", expected.train), ("test", expected.test)):
         assert load_ratings(out / f"{name}.csv").frame.equals(part.frame)
+
+
+def test_a_split_is_replaced_when_forced(run: Run, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "parts"
+    for format in ("csv", "parquet", "ndjson"):
+        arguments = ("data", "split", data, "users:0.5/3", "--out", out, "--format", format)
+        assert run(*arguments, "--force").exit_code == 0
+        names = {path.name for path in out.iterdir()}
+        assert names == {f"train.{format}", f"test.{format}"}
 
 
 def test_split_in_parquet_and_read_back_as_given_files(

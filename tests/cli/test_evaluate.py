@@ -41,6 +41,16 @@ def test_ratings_that_the_model_learned_from_are_pointed_out(
     assert f"{len(split.train)} of the {whole} ratings" in result.stderr
 
 
+def test_a_test_in_which_nothing_can_be_predicted_is_pointed_out(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    test = tmp_path / "test.csv"
+    test.write_text("user_id,item_id,rating\nnobody,100,2\nno one,100,4\n")
+    assert "all 2 predictions were impossible" in run("evaluate", model, test).stderr
+    test.write_text("user_id,item_id,rating\nnobody,100,2\n1,100,4\n")
+    assert "were impossible" not in run("evaluate", model, test).stderr
+
+
 @pytest.mark.parametrize(
     ("data", "recipe", "split", "figure"),
     [

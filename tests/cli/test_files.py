@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from evichain.cli._errors import OutputError
-from evichain.cli._files import check_place, replacing
+from evichain.cli._files import check_free, check_place, replacing
 
 
 def test_an_error_leaves_nothing_and_keeps_the_old(tmp_path: Path) -> None:
@@ -22,6 +22,52 @@ def test_a_folder_replaces_a_folder(tmp_path: Path) -> None:
             beside.mkdir()
             (beside / "model.json").write_text(content)
     assert (path / "model.json").read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+OURS = [
+    ["train.csv", "test.csv"],
+    ["train.parquet", "test.parquet"],
+    ["model.json"],
+    ["graph.json", "user_ids.parquet"],
+    ["model.json", "model.safetensors", "graph/graph.json", "graph/levels.npy"],
+]
+
+
+@pytest.mark.parametrize("names", OURS, ids=" ".join)
+def test_a_folder_is_replaced_only_if_all_in_it_is_evichains(
+    tmp_path: Path, names: list[str]
+) -> None:
+    path = _folder(tmp_path / "out", names)
+    check_free(path, force=True)
+    for more in ("thesis.txt", "graph/thesis.txt", "train.csv/thesis.txt", "notes/a.txt"):
+        kept = _folder(tmp_path / more.replace("/", "-"), [n for n in names if n not in more])
+        _folder(kept, [more])
+        with pytest.raises(OutputError, match="did not make"), replacing(kept, force=True):
+            pass
+        assert (kept / more).exists()
+
+
+@pytest.mark.parametrize("names", [["train.csv"], ["train.csv", "test.ndjson"], ["model.bin"]])
+def test_half_a_folder_of_evichains_is_someone_elses(tmp_path: Path, names: list[str]) -> None:
+    with pytest.raises(OutputError, match="did not make"):
+        check_free(_folder(tmp_path / "out", names), force=True)
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
+def test_the_old_folder_comes_back_when_the_new_one_cannot_be_put_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    path = _folder(tmp_path / "model", ["model.json"])
+
+    def fail(self: Path, target: Path) -> Path:
+        raise error
+
+    monkeypatch.setattr(Path, "replace", fail)
+    expected = OutputError if isinstance(error, OSError) else KeyboardInterrupt
+    with pytest.raises(expected), replacing(path, force=True) as beside:
+        _folder(beside, ["model.json", "new"])
+    assert [entry.name for entry in path.iterdir()] == ["model.json"]
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -45,3 +91,10 @@ def _half_written(path: Path) -> None:
     with replacing(path, force=True) as beside:
         beside.write_text("half")
         raise OSError(28, "No space left on device")
+
+
+def _folder(path: Path, names: list[str]) -> Path:
+    for name in names:
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text("x")
+    return path

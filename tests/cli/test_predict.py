@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 from typer.testing import Result
 
+from evichain.cli._files import write_table
+from evichain.cli._pairs import read_pairs
 from evichain.recommender import REC
 
 Run = Callable[..., Result]
@@ -61,6 +63,15 @@ def test_pairs_in_every_format_and_on_stdout(run: Run, model: Path, tmp_path: Pa
     answers = {run("predict", model, "--pairs", path).stdout for path in tmp_path.iterdir()}
     assert len(answers) == 1
     assert len(pl.read_csv(io.StringIO(answers.pop()))) == 2
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".ndjson"])
+def test_brackets_and_stars_in_a_path_mean_themselves(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "a[1]b*?" / f"pairs{suffix}"
+    path.parent.mkdir()
+    frame = pl.DataFrame({"user_id": ["1", "2"], "item_id": ["100", "101"]})
+    write_table(frame, path)
+    assert read_pairs(path).equals(frame)
 
 
 def test_pairs_as_json(run_json: RunJson, model: Path, pairs: Path) -> None:

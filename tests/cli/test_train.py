@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -5,7 +6,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from evichain.ratings import load_split
+from evichain.ratings import load_ratings, load_split
 from evichain.recommender import REC
 
 Run = Callable[..., Result]
@@ -50,6 +51,37 @@ def test_the_table_and_what_goes_to_stderr(run: Run, data: Path, small: list[str
     assert "to test on" in result.stderr
     assert "Training: done" in result.stderr
     assert "Training" not in result.stdout
+
+
+def test_users_held_out_whole_and_with_some_ratings_given(
+    run: Run, data: Path, small: list[str]
+) -> None:
+    result = run("train", data, "--split", "users:0.8", *small)
+    assert "predictions were impossible" in result.stderr
+    assert "users:0.8/5" in result.stderr
+    result = run("train", data, "--split", "users:0.8/5", *small, "--json")
+    assert "impossible" not in result.stderr
+    found = json.loads(result.stdout)
+    assert found["split"] == "users:0.8/5"
+    assert found["impossible"] < found["test_ratings"]
+    assert found["seen"] == 0
+
+
+def test_testing_on_what_was_learned_is_pointed_out(run: Run, data: Path, small: list[str]) -> None:
+    table = data / "ratings.csv"
+    result = run("train", data, "--split", f"{table},{table}", *small)
+    count = len(load_ratings(data))
+    assert f"{count} of the {count} ratings tested on are among those" in result.stderr
+    assert "seen in training" in result.stdout
+
+
+def test_a_run_inside_the_model_is_refused_at_once(
+    refused: Refused, data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "model"
+    for run in (out, out / "run"):
+        assert "model's folder" in refused("train", data, "--out", out, "--run", run)[0]
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_same_seed_gives_the_same_model(

@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import policies, pools
 
+from evichain import kernels
 from evichain.evidence.counters import Counters
 from evichain.evidence.plan import make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.selection import NO_PAIRS, hide
+from evichain.evidence.selection import NO_PAIRS, hide, selected
 from evichain.kernels import Ints
 from evichain.model.chain import Chain
-from evichain.model.reference import Recursion
+from evichain.model.reference import Entity, Recursion
 from evichain.model.settings import ChainSettings
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
@@ -154,3 +155,63 @@ def test_without_prototypes_every_request_fails_with_the_mean() -> None:
     )
     assert possible == [False]
     assert float(estimates[0]) == pytest.approx(11 / 3)
+
+
+class WholeStack(Recursion):
+    """Blocks whoever is anywhere on the call stack, as the paper words it, and caches nothing."""
+
+    def embed(
+        self,
+        entity: Entity,
+        depth: int = 0,
+        asker: Entity | None = None,
+        stack: tuple[Entity, ...] = (),
+    ) -> torch.Tensor | None:
+        side, index = entity
+        if index == UNKNOWN:
+            return None
+        slot = int(self.pool.sides[side].slot[index])
+        if slot >= 0:
+            stored: torch.Tensor = self.chain.prototypes[side][slot]
+            return stored
+        if depth >= self.policy.max_depth:
+            return None
+        parts = []
+        found = selected(self.pool, self.policy, side, index, depth, self.seed, self.hidden)
+        for other, rating in zip(found[0].tolist(), torch.from_numpy(found[1]), strict=True):
+            if (side.opposite, other) in stack:
+                continue
+            value = self.embed((side.opposite, other), depth + 1, None, (*stack, entity))
+            if value is not None:
+                parts.append(self.chain.generators[side](value, rating))
+        return torch.stack(parts).mean(dim=0) if parts else None
+
+
+@settings(max_examples=40)
+@given(pools(), st.integers(0, 4))
+def test_blocking_the_asker_is_blocking_the_whole_stack(pool: Pool, depth: int) -> None:
+    policy = Policy(max_depth=depth, evidence_limit=4, telescoping=False)
+    chain = a_chain(pool)
+    users, items, _ = pool.graph.pairs(np.arange(min(6, len(pool.graph))))
+    ours, possible = Recursion(chain, pool, policy).predict(users, items)
+    theirs, also = WholeStack(chain, pool, policy).predict(users, items)
+    assert possible == also
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+
+
+def test_the_same_bits_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = np.random.default_rng(2)
+    cells = noise.permutation(900 * 700)[:20_000]
+    graph = Graph.build(Ratings.from_arrays(cells // 700, cells % 700, cells % 5 + 1))
+    pool = Pool.most_rated(graph, (20, 20))
+    users, items, _ = graph.pairs(np.arange(0, 20_000, 20))
+    plan = make_plan(pool, Policy(evidence_limit=16), users, items, seed=4)
+    results = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(kernels, "thread_count", lambda count=threads: count)
+        chain = a_chain(pool)
+        found = chain(plan)
+        found.square().sum().backward()
+        results.append([found.detach(), *(_gradient(p) for p in chain.parameters())])
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))

@@ -108,3 +108,31 @@ def test_a_saved_graph_is_data_again(tmp_path: Path) -> None:
     again = load_ratings(tmp_path / "g")
     columns = ["user_id", "item_id", "rating"]
     assert again.frame.select(columns).sort(columns).equals(table.frame.sort(columns))
+
+
+@pytest.mark.parametrize(
+    ("array", "values"),
+    [
+        ("item_indices", np.full(3, 2**30, np.int32)),
+        ("item_indices", np.zeros(2, np.int32)),
+        ("user_indices", np.full(3, -1, np.int32)),
+        ("user_indices", np.zeros(3, np.int64)),
+        ("user_indptr", np.array([0, 3, 1])),
+        ("user_codes", np.full(3, 200, np.uint8)),
+        ("item_keys", np.zeros(1, np.uint64)),
+    ],
+)
+def test_arrays_that_kernels_could_not_trust_are_refused(
+    tmp_path: Path, array: str, values: np.ndarray
+) -> None:
+    Graph.build(Ratings.from_arrays([1, 1, 2], [7, 8, 8], [3, 4, 5])).save(tmp_path / "g[1]")
+    assert len(Graph.load(tmp_path / "g[1]")) == 3
+    np.save(tmp_path / "g[1]" / f"{array}.npy", values)
+    with pytest.raises(ModelError, match="no readable graph"):
+        Graph.load(tmp_path / "g[1]")
+
+
+def test_fingerprints_tell_scales_apart() -> None:
+    low = Graph.build(Ratings.from_arrays([1, 1, 2], [7, 8, 8], [1, 2, 3]))
+    high = Graph.build(Ratings.from_arrays([1, 1, 2], [7, 8, 8], [10, 20, 500]))
+    assert low.fingerprint != high.fingerprint

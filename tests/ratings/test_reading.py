@@ -13,6 +13,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evichain.cli._files import write_table
 from evichain.ratings import load_ratings, read_ratings
 
 ROWS = [(1, 10, 3.0, 881250949), (1, 20, 4.5, 881250950), (2, 10, 5.0, 881250951)]
@@ -147,6 +148,23 @@ def test_ids_come_back_as_they_went_in(
     assert read_ratings(path).frame["item_id"].to_list() == expected
 
 
+@pytest.mark.parametrize("kind", [pl.UInt64, pl.Int128])
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [([7, 2**63 + 1], ["7", "9223372036854775809"]), ([7, 2**63 - 1], [7, 2**63 - 1])],
+)
+def test_integers_beyond_64_bits_are_text_as_in_a_csv(
+    tmp_path: Path, kind: type[pl.DataType], ids: list[int], expected: list[object]
+) -> None:
+    series = pl.Series(ids, dtype=kind)
+    frame = pl.DataFrame({"user": ["a", "b"], "item": series, "rating": [3, 4]})
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_ndjson(tmp_path / "a.ndjson")
+    for path in tmp_path.iterdir():
+        assert read_ratings(path).frame["item_id"].to_list() == expected
+
+
 names = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0\r"), min_size=1)
 either = st.one_of(
     st.lists(names, min_size=1), st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1)
@@ -253,6 +271,18 @@ def test_titles_in_parquet(tmp_path: Path) -> None:
     ).write_parquet(tmp_path / "items.parquet")
     assert titles_of(tmp_path / "ratings.parquet") == EXPECTED
     assert titles_of(tmp_path) == EXPECTED
+
+
+@pytest.mark.parametrize("name", ["ratings.csv", "ratings.parquet", "ratings.ndjson"])
+def test_brackets_and_stars_in_a_path_mean_themselves(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "a[1]b*?"
+    folder.mkdir()
+    frame = pl.DataFrame(ROWS, schema=["user_id", "item_id", "rating", "timestamp"], orient="row")
+    write_table(frame, folder / name)
+    pl.DataFrame({"item_id": [10], "title": ["Ten"]}).write_parquet(folder / "items.parquet")
+    ratings = load_ratings(folder / name)
+    assert ratings.frame.rows() == ROWS
+    assert (ratings.titles is None) == name.endswith("ndjson")
 
 
 def test_a_table_without_titles_is_no_hindrance(tmp_path: Path) -> None:

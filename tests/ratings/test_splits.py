@@ -96,6 +96,27 @@ def test_given_ratings_of_held_out_users_stay() -> None:
     assert len(held) == 8
 
 
+def test_given_ratings_are_spelled(data: Path) -> None:
+    split = load_split(data, "users:0.8/3", seed=1)
+    assert split.name == "users:0.8/3"
+    assert rows(split.test) == rows(user_split(table(), 0.8, seed=1, given=3).test)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda ratings: random_split(ratings, seed=-1),
+        lambda ratings: kfold(ratings, seed=-1),
+        lambda ratings: user_split(ratings, seed=-1),
+        lambda ratings: growth(ratings, seed=-1),
+        lambda ratings: cold_start(ratings, 1, 1, seed=-1),
+    ],
+)
+def test_a_seed_is_not_negative(draw: Callable[[Ratings], object]) -> None:
+    with pytest.raises(SplitError, match="a seed of -1"):
+        draw(table())
+
+
 def test_time_split_tests_on_what_came_later() -> None:
     split = time_split(table(), 0.8)
     latest, earliest = split.train.frame["timestamp"].max(), split.test.frame["timestamp"].min()
@@ -218,13 +239,29 @@ def test_two_files_are_a_split(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["", "u7", "random", "random:", "random:x", "kfold:5", "kfold:5/x", "luck:0.8", "a:b:c"]
+    "spec",
+    [
+        "",
+        "u7",
+        "random",
+        "random:",
+        "random:x",
+        "kfold:5",
+        "kfold:5/x",
+        "luck:0.8",
+        "a:b:c",
+        "users:0.8/",
+        "users:0.8/x",
+        "users:0.8/1/2",
+        "random:0.8/5",
+    ],
 )
 def test_misspelled_splits_list_the_spellings(data: Path, spec: str) -> None:
     with pytest.raises(SplitError) as caught:
         load_split(data, spec)
     assert f"no split {spec!r}" in caught.value.what
-    assert "random:0.8, kfold:5/0, users:0.8, time:0.8, TRAIN_FILE,TEST_FILE" in caught.value.right
+    for spelling in ("random:0.8, kfold:5/0", "users:0.8, users:0.8/5", "TRAIN_FILE,TEST_FILE"):
+        assert spelling in caught.value.right
     if ":" not in spec:
         assert "of this data also u1, ua" in caught.value.right
 
@@ -233,7 +270,7 @@ def test_misspelled_splits_list_the_spellings(data: Path, spec: str) -> None:
     "spec",
     [
         *("random:0", "random:1", "random:-1", "random:nan", "random:0.99999"),
-        *("users:2", "users:0.001", "time:inf"),
+        *("users:2", "users:0.001", "users:0.8/-1", "users:0.8/99", "time:inf"),
         *("kfold:1/0", "kfold:5/5", "kfold:5/-1", "kfold:9999/0"),
     ],
 )

@@ -86,6 +86,14 @@ def test_categories_and_unsigned_ids() -> None:
     assert Ratings.from_frame(frame).frame.rows() == [(1, "a", 1.0), (2, "b", 2.0)]
 
 
+def test_an_integer_column_with_a_gap_and_an_id_beyond_64_bits() -> None:
+    users = pl.Series([2**63 + 1, None], dtype=pl.UInt64)
+    with pytest.raises(DataError, match="row 2: user_id is missing"):
+        Ratings.from_arrays(users, [1, 2], [1, 2])
+    ratings = Ratings.from_arrays(np.array([2**63 + 1, 5], np.uint64), [1, 2], [1, 2])
+    assert ratings.frame["user_id"].to_list() == ["9223372036854775809", "5"]
+
+
 @pytest.mark.parametrize(
     ("times", "seconds"),
     [

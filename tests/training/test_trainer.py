@@ -37,6 +37,8 @@ QUICK = TrainingSettings(
     validate_every=5,
 )
 
+LONG = QUICK.model_copy(update={"iterations": 120, "patience": 100, "validation": 0.1})
+
 
 def a_trainer(settings: TrainingSettings = QUICK, seed: int = 0) -> Trainer:
     cut = random_split(planted_blocks(noise=0.02, seed=seed), 0.9, 1)
@@ -89,15 +91,15 @@ RUN = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from tests.training.test_trainer import QUICK, a_trainer
-trainer = a_trainer(QUICK.model_copy(update={{"iterations": 120}}))
+from tests.training.test_trainer import LONG, a_trainer
+trainer = a_trainer(LONG)
 trainer.watch = lambda step, values: print(step, flush=True)
 trainer.train(Path({run!r}), resume=True)
 """
 
 
 def test_a_killed_run_resumes_to_the_same_weights(tmp_path: Path) -> None:
-    whole = a_trainer(QUICK.model_copy(update={"iterations": 120}))
+    whole = a_trainer(LONG)
     whole.train(tmp_path / "whole")
 
     script = textwrap.dedent(RUN).format(

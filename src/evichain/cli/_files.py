@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".tsv", ".parquet", ".ndjson", ".jsonl")
 """The suffixes of tables that can be written."""
 
-# What evichain writes into a folder: what has to be in it and what may be. A folder with anything
-# else in it is never removed.
-_SPLITS = [{f"{part}{suffix}" for part in ("train", "test")} for suffix in TABLES]
+SPLITS = ("csv", "parquet", "ndjson")
+"""The formats in which the two parts of a split are written to a folder."""
+
+# What evichain writes into folders; one with anything else in it is never removed.
+_SPLITS = [{f"{part}.{kind}" for part in ("train", "test")} for kind in SPLITS]
 _GRAPH = {"levels.npy", "titles.parquet", "graph.json"} | {
     f"{side}_{name}"
     for side in ("user", "item")
@@ -48,19 +50,21 @@ def check_free(path: Path, *, force: bool) -> None:
 
 def _is_ours(folder: Path) -> bool:
     """Whether a folder holds a split, a graph or a model, and nothing else."""
-    names = {entry.name for entry in folder.iterdir()}
-    inner = {entry.name for entry in folder.iterdir() if entry.is_dir()}
-    if "model.json" in names:
-        return names - inner <= _MODEL and inner <= {"graph"} and all(
-            _is_graph(folder / name) for name in inner
-        )
-    return _is_graph(folder) or (not inner and names in _SPLITS)
+    files, folders = _names(folder)
+    if "model.json" in files and folders == {"graph"}:
+        return files <= _MODEL and _is_graph(*_names(folder / "graph"))
+    model = "model.json" in files and files <= _MODEL
+    return _is_graph(files, folders) or (not folders and (model or files in _SPLITS))
 
 
-def _is_graph(folder: Path) -> bool:
-    entries = list(folder.iterdir())
-    names = {entry.name for entry in entries if entry.is_file()}
-    return len(names) == len(entries) and "graph.json" in names and names <= _GRAPH
+def _is_graph(files: set[str], folders: set[str]) -> bool:
+    return "graph.json" in files and files <= _GRAPH and not folders
+
+
+def _names(folder: Path) -> tuple[set[str], set[str]]:
+    """The names of the files in a folder and of the folders in it."""
+    folders = {entry.name for entry in folder.iterdir() if entry.is_dir()}
+    return {entry.name for entry in folder.iterdir()} - folders, folders
 
 
 def check_place(path: Path) -> None:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evichain.cli._output import Cell, print_facts
+from evichain.cli._output import Cell, note, print_facts
 
 if TYPE_CHECKING:
+    from evichain.ratings import Ratings
+    from evichain.ratings.graph import Graph
     from evichain.recommender import Evaluation
 
 PAPER_RMSE = {"ml-100k": 0.910, "ml-1m": 0.882, "ml-10m": 0.846}
@@ -32,6 +34,39 @@ def scores(evaluation: "Evaluation | None") -> dict[str, Any]:
         "test_ratings": evaluation.ratings if evaluation else None,
         "impossible": evaluation.impossible if evaluation else None,
     }
+
+
+def count_seen(graph: "Graph", ratings: "Ratings") -> int:
+    """How many of the rated pairs the graph has."""
+    import numpy as np
+
+    from evichain.ratings import Side
+
+    users, items = (
+        graph.ids[side].index(ratings.frame[side.column]).astype(np.int64) for side in Side
+    )
+    both = (users >= 0) & (items >= 0)
+    rows = graph.rows[Side.USER]
+    wide = len(graph.ids[Side.ITEM])
+    have = np.repeat(np.arange(len(rows)), rows.degrees) * wide + rows.indices
+    return int(np.isin(users[both] * wide + items[both], have).sum())
+
+
+def say_doubts(evaluation: "Evaluation", seen: int, split: str | None) -> None:
+    """Say on stderr what makes the figures of an evaluation worth little."""
+    if seen:
+        note(
+            f"{seen:,} of the {evaluation.ratings:,} ratings tested on are among those that the "
+            "model has as evidence: the error on them says little"
+        )
+    if evaluation.impossible == evaluation.ratings:
+        why = ""
+        if split is not None and split.startswith("users:") and "/" not in split:
+            why = f": nothing is known of the users held out ({split}/5 keeps 5 ratings of each)"
+        note(
+            f"all {evaluation.ratings:,} predictions were impossible, so the error is that of "
+            f"the mean rating{why}"
+        )
 
 
 def print_scores(title: str, found: Mapping[str, Any], more: Mapping[str, Cell]) -> None:

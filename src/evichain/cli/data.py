@@ -6,14 +6,20 @@ from typing import Annotated
 import typer
 
 from evichain.cli._errors import OptionError
-from evichain.cli._files import check_free, folder_size, replacing, table_suffix, write_table
+from evichain.cli._files import (
+    SPLITS,
+    check_free,
+    folder_size,
+    replacing,
+    table_suffix,
+    write_table,
+)
 from evichain.cli._options import Data, Force, Json, Seed, examples, group
 from evichain.cli._output import note, print_facts, print_json, print_table, size_said
 
 verb = group("List, fetch, describe, convert and split ratings.")
 
 _GRAPH = ".graph"
-_FORMATS = ("csv", "parquet", "ndjson")
 
 
 @verb.command("list", epilog=examples("evichain data list", "evichain data list --json"))
@@ -135,15 +141,15 @@ def split(
     ],
     out: Annotated[Path, typer.Option(help="The folder to make, with the files train and test.")],
     seed: Seed = 0,
-    format: Annotated[str, typer.Option(help=f"{', '.join(_FORMATS)}.")] = "csv",
+    format: Annotated[str, typer.Option(help=f"{', '.join(SPLITS)}.")] = "csv",
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Part ratings into those to learn from and those to be tested on."""
     from evichain.ratings import load_split
 
-    if format not in _FORMATS:
-        right = f"Formats are {', '.join(_FORMATS)}."
+    if format not in SPLITS:
+        right = f"Formats are {', '.join(SPLITS)}."
         raise OptionError(f"no format {format!r}", where="--format", right=right)
     check_free(out, force=force)
     parted = load_split(data, spec, seed)

@@ -1,18 +1,14 @@
 """`evichain evaluate`: how far a model's predictions are from ratings."""
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Data, Json, Model, Split, examples, single
-from evichain.cli._output import note, print_json
-from evichain.cli._scores import paper_rmse, print_scores, scores
-
-if TYPE_CHECKING:
-    from evichain.ratings import Ratings
-    from evichain.ratings.graph import Graph
+from evichain.cli._output import print_json
+from evichain.cli._scores import count_seen, paper_rmse, print_scores, say_doubts, scores
 
 verb = single()
 
@@ -49,13 +45,9 @@ def evaluate(
     rest, tested, name = load_parts(data, split, seed)
     tested = rest if tested is None else tested
     seen = count_seen(loaded.graph, tested)
-    if seen:
-        note(
-            f"{seen:,} of the {len(tested):,} ratings tested on are among those that the model "
-            "has as evidence: the error on them says little"
-        )
     begun = time.perf_counter()
     evaluation = loaded.evaluate(tested)
+    say_doubts(evaluation, seen, name)
     found: dict[str, Any] = {
         "model": model,
         "data": data,
@@ -74,19 +66,3 @@ def evaluate(
         return
     where = ", ".join(part for part in (data, name) if part)
     print_scores(f"{model} on {where}", found, {"seen in training": seen or None})
-
-
-def count_seen(graph: "Graph", ratings: "Ratings") -> int:
-    """How many of the rated pairs the graph has."""
-    import numpy as np
-
-    from evichain.ratings import Side
-
-    users, items = (
-        graph.ids[side].index(ratings.frame[side.column]).astype(np.int64) for side in Side
-    )
-    both = (users >= 0) & (items >= 0)
-    rows = graph.rows[Side.USER]
-    wide = len(graph.ids[Side.ITEM])
-    have = np.repeat(np.arange(len(rows)), rows.degrees) * wide + rows.indices
-    return int(np.isin(users[both] * wide + items[both], have).sum())

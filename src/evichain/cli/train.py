@@ -11,7 +11,7 @@ from evichain.cli._files import check_free, check_place, replacing
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Data, Force, Json, Recipe, Seed, Split, examples, single
 from evichain.cli._output import note, print_json
-from evichain.cli._scores import paper_rmse, print_scores, scores
+from evichain.cli._scores import count_seen, paper_rmse, print_scores, say_doubts, scores
 from evichain.cli._settings import Changes, settings_options
 
 verb = single()
@@ -80,7 +80,10 @@ def train(
     if out is not None:
         with replacing(out, force=force) as beside:
             model.save(beside)
-    evaluation = model.evaluate(tested) if tested is not None else None
+    evaluation, seen = None, None
+    if tested is not None:
+        evaluation, seen = model.evaluate(tested), count_seen(model.graph, tested)
+        say_doubts(evaluation, seen, name)
     found: dict[str, Any] = {
         "data": data,
         "split": name,
@@ -88,6 +91,7 @@ def train(
         "recipe": recipe,
         **scores(evaluation),
         "paper_rmse": paper_rmse(data, recipe, name),
+        "seen": seen,
         "train_ratings": len(learned),
         "validation_rmse": model.training.get("validation_rmse"),
         "parameters": model.parameter_count,
@@ -102,7 +106,7 @@ def train(
         return
     title = ", ".join(part for part in (f"REC, recipe {recipe}", data, name) if part)
     places = {"model": str(out) if out else None, "run": str(run) if run else None}
-    print_scores(f"{title}, seed {seed}", found, places)
+    print_scores(f"{title}, seed {seed}", found, {"seen in training": seen or None, **places})
 
 
 def _check_folders(
@@ -116,6 +120,11 @@ def _check_folders(
             option = "--resume" if resume else "--tensorboard"
             raise OptionError("no run folder", where=option, right="Name it with --run DIR.")
         return
+    if out is not None and run.resolve().is_relative_to(out.resolve()):
+        right = "Put the run elsewhere, or the model into the run's folder."
+        raise OutputError(
+            "is in the model's folder, which is written whole", where=str(run), right=right
+        )
     check_place(run / _LOG)
     if resume and not (run / _CHECKPOINT).exists():
         note(f"{run}: no checkpoint to go on from, so this starts at the beginning")
