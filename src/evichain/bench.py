@@ -21,6 +21,7 @@ from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings
 from evichain.training.batches import batch_positions
+from evichain.training.memory import keep_freed_memory
 from evichain.training.prefetch import ahead
 from evichain.training.trainer import Batch, evidence_seed, loss_of, make_batch
 
@@ -72,6 +73,7 @@ def peak_bytes() -> int | None:
 
 
 def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any]:
+    keep_freed_memory()
     chain, optimizer = _fresh(pool, settings)
     policy, training = settings.policy, settings.training
     plan_times: list[float] = []

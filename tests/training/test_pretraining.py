@@ -48,3 +48,21 @@ def test_prototypes_learn_their_ratings_and_nothing_else_moves() -> None:
     nobody = Pool.most_rated(pool.graph, (0, 5))
     assert len(prototype_block(nobody)[0]) == 0
     assert np.isnan(pretrain(chain, nobody, TrainingSettings()))
+
+
+def test_the_same_bits_with_several_threads() -> None:
+    """Large enough a block for PyTorch to share the work out among its threads."""
+    pool = Pool.most_rated(Graph.build(planted_blocks(users=80, items=60)), (80, 60))
+    threads = torch.get_num_threads()
+    results = []
+    try:
+        for count in (1, 3, 3, 3):
+            torch.set_num_threads(count)
+            torch.manual_seed(0)
+            chain = Chain(ChainSettings(embedding_size=40, width=4), (80, 60), 3.0)
+            pretrain(chain, pool, TrainingSettings(pretrain_iterations=30))
+            results.append([rows.detach().clone() for rows in chain.prototypes])
+    finally:
+        torch.set_num_threads(threads)
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))

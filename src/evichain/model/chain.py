@@ -80,5 +80,8 @@ class Chain(nn.Module):
         users, items = self.embed(plan)
         user, item = (torch.from_numpy(rows) for rows in plan.rows)
         possible = (user >= 0) & (item >= 0)
-        dots = (users[user[possible]] * items[item[possible]]).sum(dim=-1)
+        # Not by indexing, whose gradient adds up in whatever order the threads come.
+        left = nn.functional.embedding(user[possible], users)
+        right = nn.functional.embedding(item[possible], items)
+        dots = (left * right).sum(dim=-1)
         return self.mean.expand(len(user)).masked_scatter(possible, dots)

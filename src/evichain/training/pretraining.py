@@ -6,6 +6,7 @@ have learned anything, and costs the same whatever the size of the data.
 
 import numpy as np
 import torch
+from torch.nn.functional import embedding
 
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Ints
@@ -45,7 +46,8 @@ def pretrain(chain: Chain, pool: Pool, settings: TrainingSettings) -> float:
     error = torch.tensor(0.0)
     for _ in range(settings.pretrain_iterations):
         optimizer.zero_grad()
-        guesses = (left[users] * right[items]).sum(dim=-1)
+        # Not by indexing, whose gradient adds up in whatever order the threads come.
+        guesses = (embedding(users, left) * embedding(items, right)).sum(dim=-1)
         error = (guesses - ratings).square().mean()
         penalty = left.square().sum() + right.square().sum()
         (error + settings.regularization * penalty).backward()

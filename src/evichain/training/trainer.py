@@ -29,6 +29,7 @@ from evichain.training.checkpoint import (
     snapshot,
 )
 from evichain.training.log import RunLog
+from evichain.training.memory import keep_freed_memory
 from evichain.training.prefetch import ahead
 from evichain.training.pretraining import pretrain
 from evichain.training.settings import TrainingSettings
@@ -118,6 +119,7 @@ class Trainer:
         self, run: Path | None = None, *, resume: bool = False, tensorboard: bool = False
     ) -> Progress:
         """Train to the end, from the run folder's checkpoint when resuming."""
+        keep_freed_memory()
         with ExitStack() as stack:
             checkpoint = _run_folder(run) / "checkpoint.safetensors" if run else None
             if resume and checkpoint and checkpoint.exists():
