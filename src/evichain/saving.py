@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from evichain.errors import ModelError
+from evichain.places import put
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
 
@@ -49,7 +50,7 @@ def save_model(saved: Saved, path: Path) -> None:
     try:
         beside.mkdir(parents=True)
         _write(saved, beside)
-        _replace(path, beside)
+        put(beside, path, aside=beside.with_name(f"{beside.name}.old"))
     except (OSError, SafetensorError, PolarsError) as error:
         raise ModelError(
             f"the model cannot be written ({getattr(error, 'strerror', None) or error})",
@@ -73,21 +74,6 @@ def _write(saved: Saved, folder: Path) -> None:
     }
     text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / _CARD).write_text(text + "\n", encoding="utf-8")
-
-
-def _replace(path: Path, beside: Path) -> None:
-    """Put `beside` in the place of `path`; when that fails, what was there stays."""
-    if not path.exists():
-        beside.rename(path)
-        return
-    older = path.with_name(f"{beside.name}.old")
-    path.rename(older)
-    try:
-        beside.rename(path)
-    except OSError:
-        older.rename(path)
-        raise
-    shutil.rmtree(older, ignore_errors=True)
 
 
 def _holds_only_a_model(path: Path) -> bool:

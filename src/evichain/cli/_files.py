@@ -1,7 +1,6 @@
 """Outputs: written beside their final name and renamed, so that there is all of one or nothing."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evichain.cli._errors import OutputError
+from evichain.places import put
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,27 +86,12 @@ def replacing(path: Path, *, force: bool) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=f".{final.name}-", dir=final.parent) as beside:
             made = Path(beside) / final.name
             yield made
-            _put(made, final, aside=Path(f"{beside}.old"))
+            # Outside the temporary folder, which is removed whatever happens.
+            put(made, final, aside=Path(f"{beside}.old"))
     except OSError as error:
         what = f"cannot be written ({error.strerror or error})"
         right = "Choose a place that can be written to and has room."
         raise OutputError(what, where=str(path), right=right) from error
-
-
-def _put(made: Path, final: Path, *, aside: Path) -> None:
-    """Give what was made its final name; where that fails, what had the name keeps it."""
-    if not final.is_dir() or final.is_symlink():
-        made.replace(final)
-        return
-    # A folder cannot be replaced in one step. The old one waits outside the temporary folder,
-    # which is removed whatever happens.
-    final.rename(aside)
-    try:
-        made.replace(final)
-    except BaseException:
-        aside.rename(final)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 def write_table(frame: "pl.DataFrame", path: Path) -> None:
