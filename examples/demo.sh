@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${BIN:=.venv/bin}" "${DATA:=ml-100k}" "${ITERATIONS:=2000}"
 model=runs/demo
-user=196
+user=${WHO:-196}
 
 "$BIN/evichain" data fetch "$DATA"
 "$BIN/evichain" data describe "$DATA"

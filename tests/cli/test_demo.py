@@ -37,7 +37,7 @@ def test_the_demonstration_runs_from_any_folder_and_twice(
     ):
         (binaries / name).write_text(content)
         (binaries / name).chmod(0o755)
-    chosen = {"BIN": str(binaries), "DATA": str(data), "NOTED": str(noted)}
+    chosen = {"BIN": str(binaries), "DATA": str(data), "NOTED": str(noted), "WHO": "13"}
     environment = {**os.environ, **chosen, "ITERATIONS": "1"}
     subprocess.run(["bash", script], cwd=tmp_path, env=environment, check=True)
     monkeypatch.chdir(project)
