@@ -48,14 +48,18 @@ def pools(draw: st.DrawFn) -> Pool:
 
 
 @st.composite
-def policies(draw: st.DrawFn) -> Policy:
-    """Every combination of the five controls, over several depths and limits."""
-    blocking = draw(st.booleans())
+def policies(draw: st.DrawFn, *, channels: bool = False) -> Policy:
+    """Every combination of the controls, over several depths and limits.
+
+    With `channels`, only such as a chain with channels allows.
+    """
+    blocking = not channels and draw(st.booleans())
     return Policy(
         max_depth=draw(st.integers(0, 4 if blocking else 6)),
         evidence_limit=draw(st.sampled_from([1, 2, 3, 5, 80])),
         telescoping=draw(st.booleans()),
         prototype_prioritization=draw(st.booleans()),
         cycle_blocking=blocking,
+        bottom_prototypes=not blocking and draw(st.booleans()),
         caching=draw(st.booleans()),
     )

@@ -54,8 +54,8 @@ def test_a_guest_is_served_like_a_stored_user() -> None:
     assert twice == listed
 
     rated = Ratings.from_arrays([999] * 3, [i for i, _ in newcomer], [r for _, r in newcomer])
-    items = model._engine.items[0]
-    stored = model.add(rated)._engine.user(model.graph.ids[0].index([999])[0])
+    items = model._engine.items.vectors
+    stored = model.add(rated)._engine.user(model.graph.ids[0].index([999])[0]).vectors[0]
     # With cycle blocking a stored user is left out of what their own items are made of.
     for row in listed:
         index = int(model.graph.ids[1].index([row.item])[0])
@@ -112,7 +112,7 @@ def test_add_equals_a_graph_that_had_the_ratings_from_the_start() -> None:
     fresh = Engine(engine.chain, Pool.of(whole, engine.pool.ids), engine.settings)
     users, items = table.frame["user_id"], table.frame["item_id"]
     pairs = [whole.ids[0].index(users), whole.ids[1].index(items)]
-    expected, _ = fresh.estimates(pairs, (users, items))
+    expected = fresh.estimates(pairs, (users, items)).estimates
     assert model.predict(users, items).estimates == pytest.approx(expected, abs=1e-5)
 
 

@@ -11,10 +11,11 @@ import torch
 from evichain.evidence.guest import guest_evidence
 from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Trace
-from evichain.kernels import Flags, Floats, Ints
+from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
-from evichain.model.inference import embeddings, estimates
+from evichain.model.inference import Ends, embeddings, ends, estimates, read
 from evichain.model.tracing import trace
+from evichain.protocol import Predictions
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
@@ -42,25 +43,38 @@ class Engine:
         return Engine(self.chain, pool, self.settings)
 
     @cached_property
-    def items(self) -> tuple[Floats, Flags]:
-        """The embedding of every item, and whether there is one."""
+    def items(self) -> Ends:
+        """What the head makes of every item."""
         everything = np.arange(len(self.graph.ids[Side.ITEM]), dtype=np.int32)
-        return self._embeddings(Side.ITEM, everything)
+        return self._ends(Side.ITEM, everything)
 
-    def user(self, index: int) -> Floats | None:
-        """The embedding of a user, if there is one."""
-        found, there = self._embeddings(Side.USER, np.array([index], np.int32))
-        return found[0] if there[0] else None
+    def user(self, index: int) -> Ends:
+        """What the head makes of a user."""
+        return self._ends(Side.USER, np.array([index], np.int32))
 
-    def estimates(
-        self, pairs: Sequence[Ints], names: Sequence[Names]
-    ) -> tuple[Floats, list[str | None]]:
-        """The prediction for each (user, item) pair, and why it is impossible where it is.
+    def guest(self, items: Ints, ratings: Floats) -> Ends:
+        """What the head makes of a user with these ratings who is in no graph."""
+        policy = self.settings.policy
+        row = np.zeros((1, self.chain.prototypes[Side.USER].shape[1]), np.float32)
+        there = np.zeros(1, np.bool_)
+        if policy.max_depth and len(items):
+            chosen, links = guest_evidence(self.pool, policy, Side.USER, items, ratings)
+            below, alive = embeddings(self.chain, self.pool, policy, Side.ITEM, chosen, depth=1)
+            if alive.any():
+                with torch.inference_mode():
+                    generator = self.chain.generator(Side.USER, 0)
+                    parts = torch.from_numpy(below[alive]), torch.from_numpy(links[alive])
+                    row[0] = generator(*parts).numpy()
+                there[0] = True
+        return read(self.chain, Side.USER, row, there)
+
+    def estimates(self, pairs: Sequence[Ints], names: Sequence[Names]) -> Predictions:
+        """The prediction for each (user, item) pair.
 
         Args:
             names: what the users and the items were called by who asks.
         """
-        found, there = estimates(self.chain, self.pool, self.settings.policy, pairs)
+        found, deviations, there = estimates(self.chain, self.pool, self.settings.policy, pairs)
         reasons: list[str | None] = [None] * len(found)
         for row in np.flatnonzero(~(there[0] & there[1])).tolist():
             reasons[row] = "; ".join(
@@ -68,7 +82,7 @@ class Engine:
                 for side in Side
                 if not there[side][row]
             )
-        return found, reasons
+        return Predictions(found, reasons, deviations)
 
     def _obstacle(self, side: Side, index: int, name: object) -> str:
         if index == UNKNOWN:
@@ -78,24 +92,8 @@ class Engine:
             f"to a prototype within depth {self.settings.max_depth}"
         )
 
-    def _embeddings(self, side: Side, entities: Ints) -> tuple[Floats, Flags]:
-        return embeddings(self.chain, self.pool, self.settings.policy, side, entities)
-
-    def guest(self, items: Ints, ratings: Floats) -> Floats | None:
-        """The embedding of a user with these ratings who is in no graph, if there is one."""
-        policy = self.settings.policy
-        if policy.max_depth == 0 or not len(items):
-            return None
-        chosen, links = guest_evidence(self.pool, policy, Side.USER, items, ratings)
-        below, there = embeddings(self.chain, self.pool, policy, Side.ITEM, chosen, depth=1)
-        if not there.any():
-            return None
-        with torch.inference_mode():
-            parts = self.chain.generator(Side.USER)(
-                torch.from_numpy(below[there]), torch.from_numpy(links[there])
-            )
-        vector: Floats = parts.mean(dim=0).numpy()
-        return vector
+    def _ends(self, side: Side, entities: Ints) -> Ends:
+        return ends(self.chain, self.pool, self.settings.policy, side, entities)
 
     def trace(self, user: int, item: int, *, pieces: int, depth: int) -> Trace:
         """The evidence behind a possible prediction."""

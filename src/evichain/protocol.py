@@ -24,10 +24,12 @@ class Prediction:
     Attributes:
         estimate: the rating expected.
         reason: why nothing better than a mean could be said; None when something could.
+        deviation: how far the rating is expected to be off; None when that is not known.
     """
 
     estimate: float
     reason: str | None = None
+    deviation: float | None = None
 
     @property
     def impossible(self) -> bool:
@@ -42,22 +44,25 @@ class Predictions:
     Attributes:
         estimates: float32, one a pair.
         reasons: why a pair's estimate is only a mean; None where it is not.
+        deviations: float32, how far each rating is expected to be off; None when not known.
 
     >>> found = Predictions(np.array([3.5, 3.0], np.float32), [None, "no such user"])
     >>> found[1]
-    Prediction(estimate=3.0, reason='no such user')
+    Prediction(estimate=3.0, reason='no such user', deviation=None)
     >>> [prediction.impossible for prediction in found]
     [False, True]
     """
 
     estimates: npt.NDArray[np.float32]
     reasons: list[str | None]
+    deviations: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.estimates)
 
     def __getitem__(self, index: int) -> Prediction:
-        return Prediction(float(self.estimates[index]), self.reasons[index])
+        deviation = None if self.deviations is None else float(self.deviations[index])
+        return Prediction(float(self.estimates[index]), self.reasons[index], deviation)
 
     def __iter__(self) -> Iterator[Prediction]:
         return (self[index] for index in range(len(self)))

@@ -30,7 +30,31 @@ class Settings(Policy, ChainSettings, TrainingSettings):
         return TrainingSettings(**self.model_dump(include=set(TrainingSettings.model_fields)))
 
 
-RECIPES: Mapping[str, Mapping[str, Any]] = {"paper": {}}
+RECIPES: Mapping[str, Mapping[str, Any]] = {
+    "plus": {
+        "generator": "channels",
+        "shared_generators": False,
+        "bottom_prototypes": True,
+        "cycle_blocking": False,
+        "max_depth": 3,
+        "evidence_limit": 512,
+        "embedding_size": 32,
+        "width": 64,
+        "iterations": 300,
+        "batch_size": 65536,
+        "batch_share": 0.2,
+        "learning_rate": 3e-3,
+        "warmup": 30,
+        "gradient_limit": 1.0,
+        "averaging": 0.99,
+        "regularization": 0.0,
+        "pretrain_iterations": 0,
+        "centring": False,
+        "hide_targets": True,
+        "evidence_dropout": 0.4,
+    },
+    "paper": {},
+}
 """What each recipe changes in the defaults, which are those of the paper."""
 
 

@@ -118,7 +118,13 @@ class REC:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             counts = [side.count for side in pool.sides]
-            chain = Chain(settings.chain, counts, graph.mean)
+            chain = Chain(
+                settings.chain,
+                counts,
+                graph.mean,
+                deviation=graph.deviation or 1.0,
+                depths=settings.max_depth,
+            )
         trainer = Trainer(chain, pool, settings.policy, settings.training)
         if held is not None:
             trainer.validation = (*_pairs(graph, held), held.frame["rating"].to_numpy())
@@ -179,17 +185,17 @@ class REC:
             exclude_seen: leave out what the user has rated.
         """
         engine = self._engine
-        items, possible = engine.items
+        items = engine.items
         if is_id(user):
             index = known(engine.graph, Side.USER, user)
-            vector = engine.user(index)
+            asker = engine.user(index)
             seen, _ = engine.graph.rows[Side.USER].row(index)
         else:
             seen, ratings = guest(engine.graph, user)
-            vector = engine.guest(seen, ratings)
-        if vector is None:
+            asker = engine.guest(seen, ratings)
+        if not asker.there[0]:
             return []
-        scores = np.where(possible, items @ vector, -np.inf)
+        scores = np.where(items.there, items.vectors @ asker.vectors[0], -np.inf)
         if exclude_seen:
             scores[seen] = -np.inf
         return [Recommendation(*_named(engine, i, scores)) for i in best(scores, how_many(n))]
@@ -198,11 +204,11 @@ class REC:
         """The items whose embeddings point most nearly the same way."""
         engine = self._engine
         index = known(engine.graph, Side.ITEM, item)
-        items, possible = engine.items
-        if not possible[index]:
+        items, there = engine.items.embeddings, engine.items.there
+        if not there[index]:
             return []
         length = np.linalg.norm(items, axis=1) + np.float32(1e-12)
-        scores = np.where(possible, items @ items[index] / (length * length[index]), -np.inf)
+        scores = np.where(there, items @ items[index] / (length * length[index]), -np.inf)
         scores[index] = -np.inf
         return [Similar(*_named(engine, i, scores)) for i in best(scores, how_many(n))]
 
@@ -216,15 +222,15 @@ class REC:
         engine, ends = self._engine, (user, item)
         index = [known(engine.graph, side, ends[side]) for side in Side]
         pairs = [np.array([i], np.int32) for i in index]
-        found, reasons = engine.estimates(pairs, ([user], [item]))
-        if reasons[0] is None:
+        (found,) = engine.estimates(pairs, ([user], [item]))
+        if found.reason is None:
             return engine.trace(index[0], index[1], pieces=pieces, depth=depth)
         roots = []
         for side in Side:
             own = engine.graph.ids[side][index[side]]
             title = engine.graph.title(own) if side is Side.ITEM else str(own)
             roots.append(Piece(side, own, title, 0, None, prototype=False, contribution=0.0))
-        return Trace(roots[0], roots[1], float(found[0]), reasons[0])
+        return Trace(roots[0], roots[1], found.estimate, found.reason)
 
     def evaluate(self, test: Any) -> Evaluation:
         """The errors on ratings that the model has not seen."""
@@ -275,7 +281,10 @@ class REC:
         try:
             model = cls(saved.recipe, **saved.settings)
             chain = Chain(
-                model.settings.chain, [len(ids) for ids in saved.prototypes], saved.graph.mean
+                model.settings.chain,
+                [len(ids) for ids in saved.prototypes],
+                saved.graph.mean,
+                depths=model.settings.max_depth,
             )
             chain.load_state_dict(saved.weights)
         except (SettingsError, RuntimeError, TypeError) as error:
@@ -301,7 +310,7 @@ class REC:
     def _predict(self, users: Any, items: Any) -> Predictions:
         engine, asked = self._engine, (users, items)
         index = [engine.graph.ids[side].index(asked[side]) for side in Side]
-        return Predictions(*engine.estimates(index, asked))
+        return engine.estimates(index, asked)
 
 
 def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:

@@ -38,7 +38,7 @@ def test_evidence_is_rated_distinct_and_as_much_as_allowed(
 @settings(max_examples=100)
 @given(pools(), policies(), ANY_DEPTH, ANY_SEED)
 def test_prototypes_come_first(pool: Pool, policy: Policy, depth: int, seed: int) -> None:
-    eager = policy.model_copy(update={"prototype_prioritization": True})
+    eager = policy.model_copy(update={"prototype_prioritization": True, "bottom_prototypes": False})
     for side in Side:
         slot = pool.sides[side.opposite].slot
         for entity in range(len(pool.graph.ids[side])):

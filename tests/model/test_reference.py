@@ -14,9 +14,10 @@ from evichain.evidence.counters import Counters
 from evichain.evidence.plan import make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.selection import NO_PAIRS, hide, selected
+from evichain.evidence.selection import NOTHING_HIDDEN, hide, selected
 from evichain.kernels import Ints
 from evichain.model.chain import Chain
+from evichain.model.mean import MeanGenerator
 from evichain.model.reference import Entity, Recursion
 from evichain.model.settings import ChainSettings
 from evichain.ratings.graph import Graph
@@ -33,6 +34,27 @@ def a_chain(pool: Pool, hidden_layers: int = 2) -> Chain:
         for rows in chain.prototypes:
             rows.mul_(10)
     return chain
+
+
+def a_channel_chain(pool: Pool, policy: Policy, **parts: bool) -> Chain:
+    torch.manual_seed(3)
+    shape = ChainSettings(
+        generator="channels", embedding_size=4, width=7, key_size=3, channel_size=2, **parts
+    )
+    return Chain(
+        shape,
+        [side.count for side in pool.sides],
+        pool.graph.mean,
+        deviation=pool.graph.deviation or 1.0,
+        depths=policy.max_depth,
+    )
+
+
+CHANNELS = [
+    {"ridge_channel": ridge, "residual_channel": residual, "presence_channel": presence}
+    for ridge, residual, presence in product([False, True], repeat=3)
+    if ridge or residual or presence
+]
 
 
 def requests(data: st.DataObject, pool: Pool) -> tuple[Ints, Ints]:
@@ -56,7 +78,7 @@ def requests(data: st.DataObject, pool: Pool) -> tuple[Ints, Ints]:
 def assert_plan_agrees(
     pool: Pool, policy: Policy, chain: Chain, users: Ints, items: Ints, seed: int, *, hiding: bool
 ) -> None:
-    hidden = hide(users[:3], items[:3]) if hiding else NO_PAIRS
+    hidden = hide(users[:3], items[:3], dropout=0.2, seed=5) if hiding else NOTHING_HIDDEN
     recursion = Recursion(chain, pool, policy, seed, hidden)
     expected, possible = recursion.predict(users, items)
     counting = make_plan(pool, policy, users, items, seed=seed, hidden=hidden, counting=True)
@@ -74,6 +96,28 @@ def test_plan_agrees_with_the_recursion(pool: Pool, policy: Policy, data: st.Dat
     users, items = requests(data, pool)
     seed = data.draw(st.sampled_from([0, 1, 99]))
     assert_plan_agrees(pool, policy, chain, users, items, seed, hiding=data.draw(st.booleans()))
+
+
+@settings(max_examples=250)
+@given(pools(), policies(channels=True), st.data())
+def test_plan_agrees_with_the_recursion_over_channels(
+    pool: Pool, policy: Policy, data: st.DataObject
+) -> None:
+    parts = data.draw(st.sampled_from(CHANNELS))
+    chain = a_channel_chain(pool, policy, shared_generators=data.draw(st.booleans()), **parts)
+    users, items = requests(data, pool)
+    seed = data.draw(st.sampled_from([0, 1, 99]))
+    assert_plan_agrees(pool, policy, chain, users, items, seed, hiding=data.draw(st.booleans()))
+
+
+@settings(max_examples=60)
+@given(pools(), policies(channels=True), st.sampled_from(CHANNELS))
+def test_gradients_of_channels_are_those_of_the_recursion(
+    pool: Pool, policy: Policy, parts: dict[str, bool]
+) -> None:
+    users, items, _ = pool.graph.pairs(np.arange(min(6, len(pool.graph))))
+    chain = a_channel_chain(pool, policy, shared_generators=False, **parts)
+    assert_gradients_agree(pool, policy, chain, users, items)
 
 
 @pytest.mark.parametrize("controls", list(product([False, True], repeat=5)))
@@ -100,7 +144,12 @@ def test_every_combination_of_controls_agrees_on_a_denser_graph(controls: tuple[
 @given(pools(), policies())
 def test_gradients_are_those_of_the_recursion(pool: Pool, policy: Policy) -> None:
     users, items, _ = pool.graph.pairs(np.arange(min(6, len(pool.graph))))
-    chain = a_chain(pool)
+    assert_gradients_agree(pool, policy, a_chain(pool), users, items)
+
+
+def assert_gradients_agree(
+    pool: Pool, policy: Policy, chain: Chain, users: Ints, items: Ints
+) -> None:
     gradients = []
     for predict in (
         lambda: chain(make_plan(pool, policy, users, items)),
@@ -129,8 +178,11 @@ def test_the_recursion_is_the_mean_of_f_over_evidence() -> None:
 
     f, g = chain.generators
     p, y = chain.prototypes[Side.USER][0], chain.prototypes[Side.ITEM][0]
-    x_without_a = g(p, torch.tensor(4.0))
-    a = (f(x_without_a, torch.tensor(5.0)) + f(y, torch.tensor(2.0))) / 2
+    assert isinstance(f, MeanGenerator)
+    assert isinstance(g, MeanGenerator)
+    x_without_a = g.contribution(p, torch.tensor(4.0))
+    a = f.contribution(x_without_a, torch.tensor(5.0)) / 2
+    a = a + f.contribution(y, torch.tensor(2.0)) / 2
 
     recursion = Recursion(chain, pool, Policy())
     found = recursion.embed((Side.USER, user))
@@ -140,7 +192,7 @@ def test_the_recursion_is_the_mean_of_f_over_evidence() -> None:
     assert recursion.counters == Counters(requests=4, generated=2, failed=0, cache_hits=0)
 
     unblocked = Recursion(chain, pool, Policy(cycle_blocking=False, max_depth=2))
-    both = (g(p, torch.tensor(4.0))).detach()
+    both = g.contribution(p, torch.tensor(4.0)).detach()
     at_depth_one = unblocked.embed((Side.ITEM, index["x"]), depth=1)
     assert at_depth_one is not None
     torch.testing.assert_close(at_depth_one.detach(), both)
@@ -176,15 +228,21 @@ class WholeStack(Recursion):
             return stored
         if depth >= self.policy.max_depth:
             return None
-        parts = []
+        parts, links = [], []
         found = selected(self.pool, self.policy, side, index, depth, self.seed, self.hidden)
         for other, rating in zip(found[0].tolist(), torch.from_numpy(found[1]), strict=True):
             if (side.opposite, other) in stack:
                 continue
             value = self.embed((side.opposite, other), depth + 1, None, (*stack, entity))
             if value is not None:
-                parts.append(self.chain.generators[side](value, rating))
-        return torch.stack(parts).mean(dim=0) if parts else None
+                parts.append(value)
+                links.append(rating)
+        if not parts:
+            return None
+        made: torch.Tensor = self.chain.generator(side, depth)(
+            torch.stack(parts), torch.stack(links)
+        )
+        return made
 
 
 @settings(max_examples=40)

@@ -22,15 +22,16 @@ def assert_adds_up(piece: Piece) -> None:
         assert_adds_up(part)
 
 
-def assert_rated(pool: Pool, piece: Piece) -> None:
+def assert_rated(pool: Pool, policy: Policy, piece: Piece) -> None:
     """Each piece is linked to its parent by the rating that the graph has."""
     index = int(pool.graph.ids[piece.side].index([piece.id])[0])
     rated = dict(pool.graph.rated(piece.side, index))
     for part in piece.pieces:
         assert part.side is piece.side.opposite
         assert rated[part.id] == part.rating
-        assert part.prototype == (part.id in pool.ids[part.side])
-        assert_rated(pool, part)
+        stored = policy.stored(part.depth) and part.id in pool.ids[part.side]
+        assert part.prototype == stored
+        assert_rated(pool, policy, part)
 
 
 @settings(max_examples=100)
@@ -54,4 +55,4 @@ def test_contributions_add_up_all_the_way_down(
         assert total == pytest.approx(found.estimate, abs=1e-5)
         for root in (found.user, found.item):
             assert_adds_up(root)
-            assert_rated(pool, root)
+            assert_rated(pool, policy, root)

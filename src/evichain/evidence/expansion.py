@@ -6,7 +6,7 @@ import numpy as np
 
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.selection import select
+from evichain.evidence.selection import Hidden, select
 from evichain.kernels import Codes, Floats, Int, Ints, Keys, Longs, kernel
 from evichain.ratings.hashing import mix
 from evichain.ratings.ids import UNKNOWN
@@ -41,10 +41,12 @@ class Links:
     value: Floats
 
 
-def requested(pool: Pool, side: Side, entities: Ints) -> tuple[Frontier, Ints]:
-    """The frontier at depth 0, and the reference of each request."""
+def requested(
+    pool: Pool, policy: Policy, side: Side, depth: int, entities: Ints
+) -> tuple[Frontier, Ints]:
+    """The frontier of what is asked for at a depth, and the reference of each request."""
     refs = np.empty(len(entities), np.int32)
-    found = _intern_all(entities, pool.sides[side].slot, refs)
+    found = _intern_all(entities, pool.sides[side].slot, policy.stored(depth), refs)
     return Frontier(*found), refs
 
 
@@ -55,7 +57,7 @@ def expand(
     depth: int,
     targets: Ints,
     seed: int,
-    hidden: Longs,
+    hidden: Hidden,
     *,
     keep_dead: bool,
 ) -> tuple[Links, Frontier]:
@@ -72,7 +74,8 @@ def expand(
         int(side),
         depth,
         policy.limit(depth),
-        policy.prototype_prioritization,
+        policy.prioritizes(depth),
+        policy.stored(depth + 1),
         bottom,
         keep_dead,
         graph.ids[side].keys,
@@ -112,7 +115,7 @@ def intern(keys: Longs, numbers: Ints, key: Int, fresh: int) -> Int:
 
 
 @kernel
-def _intern_all(entities: Ints, slot: Ints, refs: Ints) -> tuple[Ints, Ints]:
+def _intern_all(entities: Ints, slot: Ints, stored: bool, refs: Ints) -> tuple[Ints, Ints]:
     keys, numbers = table_for(min(len(entities), len(slot)))
     prototypes = np.empty(len(entities), np.int32)
     others = np.empty(len(entities), np.int32)
@@ -121,7 +124,7 @@ def _intern_all(entities: Ints, slot: Ints, refs: Ints) -> tuple[Ints, Ints]:
         entity = entities[i]
         if entity == UNKNOWN:
             refs[i] = NOTHING
-        elif slot[entity] >= 0:
+        elif stored and slot[entity] >= 0:
             number = intern(keys, numbers, entity, p)
             refs[i] = -1 - number
             if number == p:
@@ -144,6 +147,7 @@ def _expand(
     depth: int,
     limit: int,
     prioritize: bool,
+    stored: bool,
     bottom: bool,
     keep_dead: bool,
     own_keys: Keys,
@@ -154,7 +158,7 @@ def _expand(
     slot: Ints,
     cited_ptr: Longs,
     cited: Ints,
-    hidden: Longs,
+    hidden: Hidden,
 ) -> tuple[Longs, Ints, Ints, Floats, Ints, Ints]:
     only_prototypes = bottom and not keep_dead
     capacity = 0
@@ -201,7 +205,7 @@ def _expand(
     prototypes, others = np.empty(edges, np.int32), np.empty(edges, np.int32)
     p = n = 0
     for e in range(edges):
-        if slot[entity[e]] >= 0:
+        if stored and slot[entity[e]] >= 0:
             number = intern(keys, numbers, entity[e], p)
             ref[e] = -1 - number
             if number == p:

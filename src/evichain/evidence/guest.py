@@ -4,7 +4,7 @@ import numpy as np
 
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool, cite
-from evichain.evidence.selection import NO_PAIRS, STABLE, select
+from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, select
 from evichain.kernels import Floats, Ints
 from evichain.ratings.rows import build_rows
 from evichain.ratings.side import Side
@@ -32,13 +32,13 @@ def guest_evidence(
         int(side),
         0,
         0,
-        policy.prototype_prioritization,
+        policy.prioritizes(0),
         keys,
         rows.indptr,
         rows.indices,
         prototypes.slot,
         cited_ptr,
         cited,
-        NO_PAIRS,
+        NOTHING_HIDDEN,
     )
     return rows.indices[out[:found]], rows.codes[out[:found]].astype(np.float32)

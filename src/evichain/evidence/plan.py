@@ -14,7 +14,7 @@ from evichain.evidence.counters import Counters, count
 from evichain.evidence.expansion import NOTHING, Links, expand, requested
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.selection import NO_PAIRS, STABLE
+from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, Hidden
 from evichain.evidence.settling import NONE, Layout, Settled, lay_out, settle
 from evichain.kernels import Flags, Ints, Longs
 from evichain.ratings.side import Side
@@ -67,7 +67,7 @@ def make_plan(
     items: Ints,
     *,
     seed: int = STABLE,
-    hidden: Longs = NO_PAIRS,
+    hidden: Hidden = NOTHING_HIDDEN,
     depth: int = 0,
     counting: bool = False,
 ) -> Plan:
@@ -76,7 +76,7 @@ def make_plan(
     Args:
         seed: draws the evidence; STABLE gives the choice used for serving.
         depth: the depth they are asked for at; 0 for what a prediction is made of.
-        hidden: pairs that are no evidence to anyone (see `selection.hide`).
+        hidden: what is no evidence to anyone (see `selection.hide`).
         counting: also count what the recursion would do.
     """
     blocks: dict[tuple[int, Side], Block] = {}
@@ -101,12 +101,12 @@ class _Descent:
         side: Side,
         entities: Ints,
         seed: int,
-        hidden: Longs,
+        hidden: Hidden,
         top: int,
         counting: bool,
     ) -> None:
         self.policy, self.top = policy, top
-        frontier, self.refs = requested(pool, side, entities)
+        frontier, self.refs = requested(pool, policy, side, top, entities)
         self.frontiers, self.links = [frontier], list[Links]()
         self.sides = [side]
         for depth in range(top, policy.max_depth):

@@ -28,17 +28,34 @@ class Policy(BaseModel):
     """PP: take prototypes as evidence before anything else."""
     cycle_blocking: bool = True
     """CB: an entity is never evidence inside its own generation (max_depth <= 4)."""
+    bottom_prototypes: bool = False
+    """BP: prototypes answer with what they have stored at depth MD only; above it they are
+    generated like everyone else, so that their new ratings count too. PP then holds where
+    prototypes alone answer."""
     caching: bool = True
     """CA: generate an embedding once, not once a request. Changes cost, never values."""
 
     @model_validator(mode="after")
     def _blocking_is_exact(self) -> Self:
+        if self.cycle_blocking and self.bottom_prototypes:
+            raise ValueError(
+                "bottom_prototypes makes prototypes part of cycles that cycle_blocking does not "
+                "see; switch one of them off"
+            )
         if self.cycle_blocking and self.max_depth > DEEPEST_EXACT_BLOCKING:
             raise ValueError(
                 f"cycle_blocking is exact up to max_depth {DEEPEST_EXACT_BLOCKING}, "
                 f"not {self.max_depth}; switch it off or go less deep"
             )
         return self
+
+    def stored(self, depth: int) -> bool:
+        """Whether prototypes at this depth answer with their stored embeddings."""
+        return depth >= self.max_depth or not self.bottom_prototypes
+
+    def prioritizes(self, depth: int) -> bool:
+        """Whether embeddings at this depth take prototypes as evidence first."""
+        return self.prototype_prioritization and self.stored(depth + 1)
 
     def limit(self, depth: int) -> int:
         """How many pieces of evidence an embedding at this depth may have."""

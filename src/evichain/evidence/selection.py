@@ -10,6 +10,8 @@ uniform sample of it:
   wraps around.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from evichain.evidence.policy import Policy
@@ -19,7 +21,22 @@ from evichain.ratings.hashing import mix
 from evichain.ratings.side import Side
 
 STABLE = 0
-NO_PAIRS: Longs = np.empty(0, np.int64)
+
+
+class Hidden(NamedTuple):
+    """What is no evidence to anyone: certain pairs, and a share of all others.
+
+    Attributes:
+        pairs: a table of pairs that `select` looks up.
+        share: how many of 2**32 other pairs are dropped; which ones is drawn by `seed`.
+    """
+
+    pairs: Longs
+    share: int
+    seed: int
+
+
+NOTHING_HIDDEN = Hidden(np.empty(0, np.int64), 0, 0)
 
 
 def selected(
@@ -29,7 +46,7 @@ def selected(
     entity: int,
     depth: int,
     seed: int = STABLE,
-    hidden: Longs = NO_PAIRS,
+    hidden: Hidden = NOTHING_HIDDEN,
 ) -> tuple[Ints, Floats]:
     """The evidence of one entity: opposite indices, and the ratings that link them."""
     rows, cited = pool.graph.rows[side], pool.sides[side.opposite]
@@ -41,7 +58,7 @@ def selected(
         side,
         entity,
         depth,
-        policy.prototype_prioritization,
+        policy.prioritizes(depth),
         pool.graph.ids[side].keys,
         rows.indptr,
         rows.indices,
@@ -54,12 +71,12 @@ def selected(
     return rows.indices[places], pool.graph.scale.decode(rows.codes[places])
 
 
-def hide(users: Ints, items: Ints) -> Longs:
-    """Pairs to leave out of all evidence, as a table that `select` looks up."""
+def hide(users: Ints, items: Ints, *, dropout: float = 0.0, seed: int = 0) -> Hidden:
+    """Hide these pairs from all evidence, and of all other pairs the share `dropout`."""
     size = 1 << max(4, int(len(users) * 2 - 1).bit_length() + 1) if len(users) else 0
     table = np.full(size, -1, np.int64)
     _fill(table, users, items)
-    return table
+    return Hidden(table, int(dropout * 2**32), seed)
 
 
 @kernel
@@ -79,10 +96,17 @@ def _fill(table: Longs, users: Ints, items: Ints) -> None:
 
 
 @kernel
-def _is_hidden(table: Longs, side: int, entity: int, other: int) -> bool:
-    if len(table) == 0:
+def _is_hidden(hidden: Hidden, side: int, entity: int, other: int) -> bool:
+    table, share = hidden.pairs, np.uint64(hidden.share)
+    if len(table) == 0 and share == 0:
         return False
     key = pair_key(side, np.int64(entity), np.int64(other))
+    if share > 0:
+        draw = mix(np.uint64(hidden.seed) ^ mix(np.uint64(key)))
+        if (draw & np.uint64(0xFFFFFFFF)) < share:
+            return True
+    if len(table) == 0:
+        return False
     place = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
     while table[place] != -1:
         if table[place] == key:
@@ -113,7 +137,7 @@ def select(
     slot: Ints,
     cited_ptr: Longs,
     cited: Ints,
-    hidden: Longs,
+    hidden: Hidden,
 ) -> int:
     """Write the places of the evidence into `out`, as many as it holds; return how many.
 

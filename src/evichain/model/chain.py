@@ -1,12 +1,16 @@
-"""The chain: prototypes and two generators, which together are the whole model."""
+"""The chain: prototypes, generators and a head, which together are the whole model."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding
 
 from evichain.evidence.plan import Plan
+from evichain.model.channels import ChannelGenerator
 from evichain.model.generator import Generator
+from evichain.model.head import BaselineHead, DotHead, Head
+from evichain.model.mean import MeanGenerator
 from evichain.model.settings import ChainSettings
 from evichain.ratings.side import Side
 
@@ -14,60 +18,90 @@ from evichain.ratings.side import Side
 class Chain(nn.Module):
     """Evaluates a plan from the bottom up.
 
-    `prototypes[side]` holds the stored embeddings of a side; `generators[side]` makes the
-    embeddings of that side from evidence of the opposite one. A prediction is the dot
-    product of two embeddings.
+    `prototypes[side]` holds the stored embeddings of a side; `generator(side, depth)` makes
+    the embeddings of that side from evidence of the opposite one. The head reads the
+    prediction off two embeddings.
 
     Args:
         counts: how many prototypes each side has.
-        mean: what is predicted when either embedding is nothing.
+        mean, deviation: of the ratings.
+        depths: how many depths embeddings are generated at (MD).
     """
 
     mean: Tensor
 
-    def __init__(self, settings: ChainSettings, counts: Sequence[int], mean: float) -> None:
+    def __init__(
+        self,
+        settings: ChainSettings,
+        counts: Sequence[int],
+        mean: float,
+        *,
+        deviation: float = 1.0,
+        depths: int = 1,
+    ) -> None:
         super().__init__()
+        plain = settings.generator == "mean"
         size = settings.embedding_size
+        self.shared = settings.shared_generators
         self.prototypes = nn.ParameterList(
-            nn.Parameter(torch.randn(counts[side], size) * 0.1) for side in Side
+            nn.Parameter(torch.randn(counts[side], size) * 0.1)
+            if plain
+            else nn.Parameter(torch.randn(counts[side], size + 1) * 0.5)
+            for side in Side
         )
-        self.generators = nn.ModuleList(
-            Generator(size, settings.width, settings.hidden_layers) for _ in Side
-        )
+
+        def generator() -> Generator:
+            if plain:
+                return MeanGenerator(size, settings.width, settings.hidden_layers)
+            return ChannelGenerator(settings, mean, deviation)
+
+        many = 1 if self.shared else max(1, depths)
+        self.generators = nn.ModuleList(generator() for _ in range(many) for _ in Side)
+        self.head: Head = DotHead() if plain else BaselineHead(settings, mean, deviation)
         self.register_buffer("mean", torch.tensor(float(mean)))
 
     @torch.no_grad()
     def centre(self) -> None:
-        """Let the generators begin at the mean prototype of their side.
+        """Let mean generators begin at the mean prototype of their side.
 
         So the first predictions are about the mean rating already, and the first steps go
         into what tells entities apart instead of into finding the scale.
         """
-        for side in Side:
-            if len(self.prototypes[side]):
-                self.generator(side).last.bias.copy_(self.prototypes[side].mean(dim=0))
+        for number, generator in enumerate(self.generators):
+            stored = self.prototypes[number % len(Side)]
+            if isinstance(generator, MeanGenerator) and len(stored):
+                generator.last.bias.copy_(stored.mean(dim=0))
 
     @property
     def parameter_count(self) -> int:
         """How many numbers the model has learned."""
         return sum(p.numel() for p in self.parameters())
 
+    def generator(self, side: Side, depth: int) -> Generator:
+        """The generator of a side's embeddings at a depth."""
+        found = self.generators[side if self.shared else len(Side) * depth + side]
+        assert isinstance(found, Generator)
+        return found
+
     def rows(self, plan: Plan) -> dict[tuple[int, Side], Tensor]:
         """The rows of every block of a plan."""
         rows: dict[tuple[int, Side], Tensor] = {}
         for depth, side, block in plan.upward():
-            stored = torch.from_numpy(block.prototypes)
-            found = nn.functional.embedding(stored, self.prototypes[side])
+            found = embedding(torch.from_numpy(block.prototypes), self.prototypes[side])
             if block.layout is not None and len(block.entities):
-                made = self.generator(side).generate(rows[depth + 1, side.opposite], block)
+                generator = self.generator(side, depth)
+                made = generator.generate(rows[depth + 1, side.opposite], block)
                 found = torch.cat([found, made]) if len(found) else made
             rows[depth, side] = found
         return rows
 
-    def generator(self, side: Side) -> Generator:
-        """The generator of a side's embeddings."""
-        found = self.generators[side]
-        assert isinstance(found, Generator)
+    def prior(self, side: Side) -> Tensor | None:
+        """The embedding of who has no evidence; None where the model can say nothing of them."""
+        generator = self.generator(side, 0)
+        if isinstance(generator, MeanGenerator):
+            return None
+        nobody = self.prototypes[side.opposite][:0]
+        found: Tensor = generator(nobody, nobody.new_empty(0))
         return found
 
     def embed(self, plan: Plan) -> tuple[Tensor, Tensor]:
@@ -75,13 +109,27 @@ class Chain(nn.Module):
         rows = self.rows(plan)
         return rows[plan.top, Side.USER], rows[plan.top, Side.ITEM]
 
+    def ends(self, plan: Plan) -> tuple[Tensor, Tensor, Tensor]:
+        """The rows behind each (user, item) request, and which requests are possible.
+
+        Where there is nothing the row is that of the prior, or zeros without one.
+        """
+        ends, there = [], []
+        for side, rows in zip(Side, self.embed(plan), strict=True):
+            at = torch.from_numpy(plan.rows[side])
+            prior = self.prior(side)
+            nothing = rows.new_zeros(rows.shape[1]) if prior is None else prior
+            known = torch.cat([rows, nothing.unsqueeze(0)])
+            # Not by indexing, whose gradient adds up in whatever order the threads come.
+            ends.append(embedding(torch.where(at < 0, len(rows), at), known))
+            there.append(at >= 0)
+        return ends[0], ends[1], there[0] & there[1]
+
+    def estimate(self, users: Tensor, items: Tensor, possible: Tensor) -> Tensor:
+        """The prediction from each pair of rows; the mean where the head can say nothing."""
+        found = self.head.estimate(users, items)
+        return torch.where(possible, found, self.mean) if isinstance(self.head, DotHead) else found
+
     def forward(self, plan: Plan) -> Tensor:
         """The prediction for each (user, item) request of a plan."""
-        users, items = self.embed(plan)
-        user, item = (torch.from_numpy(rows) for rows in plan.rows)
-        possible = (user >= 0) & (item >= 0)
-        # Not by indexing, whose gradient adds up in whatever order the threads come.
-        left = nn.functional.embedding(user[possible], users)
-        right = nn.functional.embedding(item[possible], items)
-        dots = (left * right).sum(dim=-1)
-        return self.mean.expand(len(user)).masked_scatter(possible, dots)
+        return self.estimate(*self.ends(plan))

@@ -1,6 +1,7 @@
 """Embeddings of any number of entities, in chunks that bound the memory."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from evichain.evidence.pool import Pool
 from evichain.evidence.selection import STABLE
 from evichain.kernels import Flags, Floats, Ints
 from evichain.model.chain import Chain
+from evichain.model.head import BaselineHead
 from evichain.ratings.side import Side
 
 _LINKS = 1 << 19
@@ -46,21 +48,67 @@ def embeddings(
     return out, possible
 
 
+@dataclass(frozen=True)
+class Ends:
+    """What the head makes of entities of one side.
+
+    Attributes:
+        vectors: their dot products are estimates.
+        embeddings: what tells the entities apart, however much they are liked.
+        doubts: sums of two are logarithms of the deviations expected; None without doubt.
+        there: whether there is a chain of evidence; the prior stands in where there is none.
+    """
+
+    vectors: Floats
+    embeddings: Floats
+    doubts: Floats | None
+    there: Flags
+
+
+def ends(
+    chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, *, seed: int = STABLE
+) -> Ends:
+    """What the head makes of these entities."""
+    return read(chain, side, *embeddings(chain, pool, policy, side, entities, seed=seed))
+
+
+@torch.inference_mode()
+def read(chain: Chain, side: Side, found: Floats, there: Flags) -> Ends:
+    """What the head makes of depth-0 embeddings."""
+    rows = torch.from_numpy(found)
+    prior = chain.prior(side)
+    if prior is not None:
+        rows = torch.where(torch.from_numpy(there).unsqueeze(1), rows, prior)
+    head = chain.head
+    vectors = head(side, rows).numpy()
+    if isinstance(head, BaselineHead):
+        return Ends(vectors, rows[:, :-1].numpy(), head.doubt(side, rows).numpy(), there)
+    return Ends(vectors, vectors, None, there)
+
+
 def estimates(
     chain: Chain, pool: Pool, policy: Policy, pairs: Sequence[Ints], *, seed: int = STABLE
-) -> tuple[Floats, tuple[Flags, Flags]]:
-    """The prediction for each (user, item) pair of indices, and which users and items there are."""
-    rows, place, there = [], [], []
+) -> tuple[Floats, Floats | None, tuple[Flags, Flags]]:
+    """The prediction for each (user, item) pair of indices.
+
+    Returns the estimates, the deviations expected of them (None without doubt), and which
+    users and which items there are. A head that doubts stays within the scale.
+    """
+    both, place, there = [], [], []
     for side in Side:
         distinct, inverse = np.unique(pairs[side], return_inverse=True)
-        found, possible = embeddings(chain, pool, policy, side, distinct, seed=seed)
-        rows.append(found)
+        found = ends(chain, pool, policy, side, distinct, seed=seed)
+        both.append(found)
         place.append(inverse)
-        there.append(possible[inverse])
-    out = np.full(len(pairs[0]), chain.mean.item(), np.float32)
-    both = np.flatnonzero(there[0] & there[1])
-    for start in range(0, len(both), _PAIRS):
-        chunk = both[start : start + _PAIRS]
-        left, right = (rows[side][place[side][chunk]] for side in Side)
+        there.append(found.there[inverse])
+    out = np.empty(len(pairs[0]), np.float32)
+    for start in range(0, len(out), _PAIRS):
+        chunk = slice(start, start + _PAIRS)
+        left, right = (both[side].vectors[place[side][chunk]] for side in Side)
         out[chunk] = np.einsum("ij,ij->i", left, right)
-    return out, (there[0], there[1])
+    if both[0].doubts is None or both[1].doubts is None:
+        out[~(there[0] & there[1])] = chain.mean.item()
+        return out, None, (there[0], there[1])
+    scale = pool.graph.scale
+    deviations = np.exp(both[0].doubts[place[0]] + both[1].doubts[place[1]])
+    return np.clip(out, scale.low, scale.high), deviations, (there[0], there[1])

@@ -3,7 +3,7 @@
 Slow, and the oracle: whatever else computes embeddings must agree with it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -11,8 +11,8 @@ from torch import Tensor
 from evichain.evidence.counters import Counters
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.selection import NO_PAIRS, STABLE, selected
-from evichain.kernels import Ints, Longs
+from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, Hidden, selected
+from evichain.kernels import Ints
 from evichain.model.chain import Chain
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
@@ -28,7 +28,7 @@ class Recursion:
     pool: Pool
     policy: Policy
     seed: int = STABLE
-    hidden: Longs = field(default_factory=lambda: NO_PAIRS)
+    hidden: Hidden = NOTHING_HIDDEN
 
     def __post_init__(self) -> None:
         self.requests = self.generated = self.failed = self.cache_hits = 0
@@ -46,10 +46,12 @@ class Recursion:
             left = self.embed((Side.USER, user))
             right = self.embed((Side.ITEM, item))
             possible.append(left is not None and right is not None)
+            left = self.chain.prior(Side.USER) if left is None else left
+            right = self.chain.prior(Side.ITEM) if right is None else right
             if left is None or right is None:
                 estimates.append(self.chain.mean)
             else:
-                estimates.append(left @ right)
+                estimates.append(self.chain.head.estimate(left, right))
         return torch.stack(estimates), possible
 
     def embed(self, entity: Entity, depth: int = 0, asker: Entity | None = None) -> Tensor | None:
@@ -64,7 +66,7 @@ class Recursion:
         if index == UNKNOWN:
             return None
         slot = int(self.pool.sides[side].slot[index])
-        if slot >= 0:
+        if slot >= 0 and self.policy.stored(depth):
             stored: Tensor = self.chain.prototypes[side][slot]
             return stored
         if depth >= self.policy.max_depth:
@@ -80,7 +82,7 @@ class Recursion:
 
     def _generate(self, entity: Entity, depth: int, asker: Entity | None) -> Tensor | None:
         side, index = entity
-        parts = []
+        parts, links = [], []
         others, ratings = selected(
             self.pool, self.policy, side, index, depth, self.seed, self.hidden
         )
@@ -91,10 +93,11 @@ class Recursion:
             if self.policy.cycle_blocking and evidence == asker:
                 continue
             embedding = self.embed(evidence, depth + 1, entity)
-            if embedding is None:
-                continue
-            parts.append(self.chain.generators[side](embedding, rating))
+            if embedding is not None:
+                parts.append(embedding)
+                links.append(rating)
         if not parts:
             return None
         self.generated += 1
-        return torch.stack(parts).mean(dim=0)
+        made: Tensor = self.chain.generator(side, depth)(torch.stack(parts), torch.stack(links))
+        return made

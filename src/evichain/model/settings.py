@@ -1,5 +1,7 @@
 """How large the model is. None of it depends on the data."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -14,9 +16,24 @@ class ChainSettings(BaseModel):
     """How many of the most rated users have a stored embedding."""
     prototype_items: int = Field(default=50, ge=0)
     """How many of the most rated items have a stored embedding."""
+    generator: Literal["mean", "channels"] = "mean"
+    """How evidence becomes an embedding: as the mean of what a network makes of each piece
+    (the paper), or by channels that learn from what baselines leave unexplained."""
+    shared_generators: bool = True
+    """One generator a side for all depths, else one for each depth."""
     embedding_size: int = Field(default=20, ge=1, le=4096)
     """K: the length of an embedding."""
     width: int = Field(default=200, ge=1, le=8192)
     """Neurons in each hidden layer of a generator."""
     hidden_layers: int = Field(default=2, ge=1, le=8)
-    """Hidden layers of a generator; a linear layer follows them."""
+    """Hidden layers of a mean generator; a linear layer follows them."""
+    ridge_channel: bool = True
+    """Channels: regress what is unexplained on keys of the evidence."""
+    key_size: int = Field(default=24, ge=1, le=256)
+    """Channels: the length of a key of the ridge channel."""
+    residual_channel: bool = False
+    """Channels: sum values of the evidence weighted by what is unexplained."""
+    presence_channel: bool = True
+    """Channels: sum values of the evidence whatever the rating: who was rated at all."""
+    channel_size: int = Field(default=16, ge=1, le=256)
+    """Channels: the length of a value in each of these two sums."""

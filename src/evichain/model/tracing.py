@@ -19,6 +19,7 @@ from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Piece, Trace
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
+from evichain.model.mean import MeanGenerator
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 
@@ -94,7 +95,9 @@ class _Tracer:
         sources, ratings = self._links(side, depth, row)
         below = self.rows[depth + 1, side.opposite][torch.from_numpy(sources)]
         below.requires_grad_()
-        parts = self.chain.generator(side)(below, torch.from_numpy(ratings))
+        generator = self.chain.generator(side, depth)
+        assert isinstance(generator, MeanGenerator)
+        parts = generator.contribution(below, torch.from_numpy(ratings))
         contributions = parts @ weight / len(sources)
         (weights,) = torch.autograd.grad(contributions.sum(), below)
         amounts = contributions.detach()

@@ -50,6 +50,15 @@ class Graph:
     def __len__(self) -> int:
         return len(self.rows[Side.USER].indices)
 
+    @cached_property
+    def deviation(self) -> float:
+        """The standard deviation of the ratings about `mean`."""
+        values = self.rows[Side.USER].codes
+        if self.scale.levelled:
+            weights = np.bincount(values, minlength=len(self.scale.levels))
+            return _deviation(self.scale.levels, self.mean, weights)
+        return _deviation(values.astype(np.float32), self.mean)
+
     @property
     def nbytes(self) -> int:
         return sum(rows.nbytes for rows in self.rows)
@@ -186,6 +195,11 @@ def _map(folder: Path, side: Side, array: str) -> np.ndarray:
         folder / f"{side.noun}_{array}.npy", mmap_mode="r", allow_pickle=False
     )
     return mapped
+
+
+def _deviation(values: Floats, mean: float, weights: Longs | None = None) -> float:
+    squares = np.square(values.astype(np.float64) - mean)
+    return float(np.sqrt(np.average(squares, weights=weights))) if len(values) else 0.0
 
 
 def _joined(old: pl.DataFrame | None, new: pl.DataFrame | None, items: Ids) -> pl.DataFrame | None:

@@ -40,6 +40,7 @@ def snapshot(chain: Chain) -> Weights:
 def save_checkpoint(
     path: Path,
     chain: Chain,
+    average: Chain | None,
     optimizer: torch.optim.Adam,
     best: Weights | None,
     progress: Progress,
@@ -47,6 +48,8 @@ def save_checkpoint(
 ) -> None:
     """Replace the checkpoint at `path`; `identity` says which run it belongs to."""
     tensors = {f"chain.{name}": value for name, value in chain.state_dict().items()}
+    for name, value in (average.state_dict() if average else {}).items():
+        tensors[f"average.{name}"] = value
     for name, value in (best or {}).items():
         tensors[f"best.{name}"] = value
     for name, parameter in chain.named_parameters():
@@ -68,9 +71,13 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: Path, chain: Chain, optimizer: torch.optim.Adam, identity: str
+    path: Path,
+    chain: Chain,
+    average: Chain | None,
+    optimizer: torch.optim.Adam,
+    identity: str,
 ) -> tuple[Progress, Weights | None]:
-    """Put the state at `path` into chain and optimizer; where the run is, and its best weights."""
+    """Put the state at `path` into chains and optimizer; where the run is, and its best weights."""
     try:
         with safe_open(path, framework="pt") as file:
             meta = file.metadata()
@@ -88,6 +95,8 @@ def load_checkpoint(
             right="Resume with the same settings and data, or choose another run folder.",
         )
     chain.load_state_dict(_under(tensors, "chain."))
+    if average:
+        average.load_state_dict(_under(tensors, "average."))
     for name, parameter in chain.named_parameters():
         state = optimizer.state[parameter]
         for part in ("step", "exp_avg", "exp_avg_sq"):

@@ -15,11 +15,20 @@ class TrainingSettings(BaseModel):
     iterations: int = Field(default=2000, ge=0)
     """Steps of the main phase, at most."""
     batch_size: int = Field(default=1000, ge=1)
-    """Ratings in a step."""
+    """Ratings in a step, at most."""
+    batch_share: float = Field(default=1.0, gt=0, le=1)
+    """The part of all ratings in a step, at most."""
     learning_rate: float = Field(default=1e-3, gt=0)
     """Adam's step size."""
     annealing: bool = True
     """Lower the step size along half a cosine, to nothing at the last step."""
+    warmup: int = Field(default=0, ge=0)
+    """Steps over which the step size grows to its full length."""
+    gradient_limit: float = Field(default=0.0, ge=0)
+    """The longest gradient a step follows; longer ones are cut to it. 0 for any length."""
+    averaging: float = Field(default=0.0, ge=0, lt=1)
+    """How much of the average of weights so far a step keeps; the average is the model. 0 for
+    the weights of the last step."""
     regularization: float = Field(default=1e-5, ge=0)
     """Lambda: the weight of the squared norm of all parameters in the loss."""
     pretrain_iterations: int = Field(default=500, ge=0)
@@ -30,6 +39,8 @@ class TrainingSettings(BaseModel):
     """Draw the evidence anew at each step; else the stable choice used for serving."""
     hide_targets: bool = False
     """Hide a batch's own ratings from all evidence, so that no target helps predict itself."""
+    evidence_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """The largest share of ratings hidden from the evidence of a step; drawn at each step."""
     validation: float = Field(default=0.0, ge=0, lt=1)
     """The part of the training ratings kept aside to watch and to stop by."""
     validate_every: int = Field(default=50, ge=1)

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -11,15 +12,18 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 
 from evichain.errors import SettingsError
 from evichain.evidence.plan import Plan, make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.selection import NO_PAIRS, STABLE, hide
+from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, hide
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
+from evichain.model.head import BaselineHead
 from evichain.model.inference import estimates
+from evichain.ratings.side import Side
 from evichain.training.batches import batch_positions
 from evichain.training.checkpoint import (
     Progress,
@@ -50,10 +54,16 @@ class Batch:
 
 def make_batch(pool: Pool, policy: Policy, settings: TrainingSettings, step: int) -> Batch:
     """The batch of a step: a function of the seed and the step's number."""
-    positions = batch_positions(len(pool.graph), settings.batch_size, settings.seed, step)
-    users, items, ratings = pool.graph.pairs(positions)
-    hidden = hide(users, items) if settings.hide_targets else NO_PAIRS
-    seed = evidence_seed(settings.seed, step) if settings.redraw_evidence else STABLE
+    count = len(pool.graph)
+    size = max(1, min(settings.batch_size, int(count * settings.batch_share)))
+    users, items, ratings = pool.graph.pairs(batch_positions(count, size, settings.seed, step))
+    draw = evidence_seed(settings.seed, step)
+    hidden = NOTHING_HIDDEN
+    if settings.hide_targets or settings.evidence_dropout:
+        targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
+        share = settings.evidence_dropout * draw / _LARGEST_SEED
+        hidden = hide(*targets, dropout=share, seed=draw)
+    seed = draw if settings.redraw_evidence else STABLE
     plan = make_plan(pool, policy, users, items, seed=seed, hidden=hidden)
     return Batch(plan, torch.from_numpy(ratings))
 
@@ -69,17 +79,27 @@ def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, 
 
     The paper's loss, its sum over ratings taken as a mean so that lambda means the same
     whatever the batch size: `mean (R - UV)^2 + lambda (|u|^2 + |v|^2 + |phi|^2 + |psi|^2)`.
+    A head that doubts learns how far its estimates are off, and they learn nothing from that.
     """
-    error = (chain(batch.plan) - batch.ratings).square().mean()
+    users, items, possible = chain.ends(batch.plan)
+    squares = (chain.estimate(users, items, possible) - batch.ratings).square()
+    error = squares.mean()
     penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
-    return error + regularization * penalty, error.detach()
+    if not isinstance(chain.head, BaselineHead):
+        return error + regularization * penalty, error.detach()
+    # In units of the ratings' deviation, so that a step means the same on any scale.
+    loss = error / chain.head.unit[1].square() + regularization * penalty
+    doubt = chain.head.doubt(Side.USER, users) + chain.head.doubt(Side.ITEM, items)
+    loss = loss + (doubt + squares.detach() * torch.exp(-2 * doubt) / 2).mean()
+    return loss, error.detach()
 
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:
     """The step size of a step."""
-    if not settings.annealing:
-        return settings.learning_rate
-    return settings.learning_rate * (1 + math.cos(math.pi * step / settings.iterations)) / 2
+    size = settings.learning_rate * min(1.0, (step + 1) / (settings.warmup + 1))
+    if settings.annealing:
+        size *= (1 + math.cos(math.pi * step / settings.iterations)) / 2
+    return size
 
 
 def _run_folder(run: Path) -> Path:
@@ -113,7 +133,13 @@ class Trainer:
     def __post_init__(self) -> None:
         self.optimizer = torch.optim.Adam(self.chain.parameters(), lr=self.settings.learning_rate)
         self.progress = Progress()
+        self.average = deepcopy(self.chain) if self.settings.averaging else None
         self.best: Weights | None = None
+
+    @property
+    def result(self) -> Chain:
+        """The chain as it would be, were training to end now."""
+        return self.chain if self.average is None else self.average
 
     def train(
         self, run: Path | None = None, *, resume: bool = False, tensorboard: bool = False
@@ -124,12 +150,14 @@ class Trainer:
             checkpoint = _run_folder(run) / "checkpoint.safetensors" if run else None
             if resume and checkpoint and checkpoint.exists():
                 self.progress, self.best = load_checkpoint(
-                    checkpoint, self.chain, self.optimizer, self._identity
+                    checkpoint, self.chain, self.average, self.optimizer, self._identity
                 )
             else:
                 pretrain(self.chain, self.pool, self.settings)
                 if self.settings.centring:
                     self.chain.centre()
+                if self.average is not None:
+                    self.average.load_state_dict(self.chain.state_dict())
                 if checkpoint:
                     checkpoint.unlink(missing_ok=True)
             log = None
@@ -137,15 +165,14 @@ class Trainer:
                 log = stack.enter_context(RunLog(run, self.progress.step, tensorboard=tensorboard))
             if not self.progress.finished:
                 self._steps(log, checkpoint)
-        if self.best is not None:
-            self.chain.load_state_dict(self.best)
+        self.chain.load_state_dict(self.best or self.result.state_dict())
         return self.progress
 
     def validation_rmse(self) -> float:
         """The error on the validation ratings, with the evidence used for serving."""
         assert self.validation is not None
         users, items, ratings = self.validation
-        found, _ = estimates(self.chain, self.pool, self.policy, (users, items))
+        found, _, _ = estimates(self.result, self.pool, self.policy, (users, items))
         return float(np.sqrt(np.mean((found - ratings) ** 2)))
 
     def _steps(self, log: RunLog | None, checkpoint: Path | None) -> None:
@@ -168,7 +195,13 @@ class Trainer:
                 self.watch(progress.step, values)
             if checkpoint and (progress.finished or progress.step % settings.checkpoint_every == 0):
                 save_checkpoint(
-                    checkpoint, self.chain, self.optimizer, self.best, progress, self._identity
+                    checkpoint,
+                    self.chain,
+                    self.average,
+                    self.optimizer,
+                    self.best,
+                    progress,
+                    self._identity,
                 )
             if progress.finished:
                 break
@@ -182,7 +215,10 @@ class Trainer:
         self.optimizer.zero_grad()
         loss, error = loss_of(self.chain, batch, self.settings.regularization)
         loss.backward()  # type: ignore[no-untyped-call]
+        if self.settings.gradient_limit:
+            clip_grad_norm_(self.chain.parameters(), self.settings.gradient_limit)
         self.optimizer.step()
+        self._take_into_average()
         if not torch.isfinite(error):
             raise SettingsError(
                 f"training diverged at step {self.progress.step + 1}",
@@ -191,12 +227,22 @@ class Trainer:
             )
         return float(error.sqrt())
 
+    @torch.no_grad()
+    def _take_into_average(self) -> None:
+        if self.average is None:
+            return
+        # The first steps count little: an average over few is no better than its last.
+        step = self.progress.step
+        kept = min(self.settings.averaging, (step + 1) / (step + 10))
+        for old, new in zip(self.average.parameters(), self.chain.parameters(), strict=True):
+            old.lerp_(new, 1 - kept)
+
     def _look(self) -> float:
         rmse = self.validation_rmse()
         if self.progress.best_rmse is None or rmse < self.progress.best_rmse:
             self.progress.best_rmse, self.progress.best_step = rmse, self.progress.step
             if self.settings.patience:
-                self.best = snapshot(self.chain)
+                self.best = snapshot(self.result)
         return rmse
 
     def _out_of_patience(self) -> bool:

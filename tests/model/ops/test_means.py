@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from evichain.evidence.settling import Layout
-from evichain.model.ops import evidence_mean, spread
+from evichain.model.ops.means import evidence_mean, spread
 
 
 def a_layout() -> Layout:

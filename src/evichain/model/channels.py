@@ -1,0 +1,127 @@
+"""The generator of the `plus` recipe: a baseline, and channels that learn from residuals.
+
+A row is a state and, in its last place, a baseline: how far the entity's ratings lie from
+what is usual, in units of the ratings' deviation. With `t = r - baseline(y) - baseline(x)`
+what a rating leaves unexplained, an entity x gathers from its evidence (y, r)
+
+- its baseline, `sum (r - baseline(y)) / (n + b)`: a mean, shrunken toward the usual;
+- the ridge channel, the coefficients of a regression of t on keys of y: a step of
+  alternating least squares, from keys that are generated themselves;
+- the residual channel, `sum t v(y) / sqrt(n + c)`;
+- the presence channel, `sum w(y) / (n + c)`: who was rated at all;
+- features: the baseline, how much evidence there is, and how far it is spread;
+
+and a small network makes its state of them. Every sum is shrunken, so that an entity with
+little evidence is near what the network makes of none: the prior.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from evichain.evidence.plan import Block
+from evichain.model.generator import Generator
+from evichain.model.ops.ridge import solve
+from evichain.model.ops.totals import squared_residuals, totals
+from evichain.model.settings import ChainSettings
+
+_FEATURES = 4
+_PRIOR_RATINGS = 5.0
+
+
+class ChannelGenerator(Generator):
+    """Makes (state, baseline) rows by channels.
+
+    Args:
+        mean: the mean rating.
+        deviation: the standard deviation of the ratings.
+    """
+
+    unit: Tensor
+
+    def __init__(self, settings: ChainSettings, mean: float, deviation: float) -> None:
+        super().__init__()
+        state, width = settings.embedding_size, settings.width
+        self.sizes = [
+            settings.key_size if settings.ridge_channel else 0,
+            settings.channel_size if settings.residual_channel else 0,
+            settings.channel_size if settings.presence_channel else 0,
+        ]
+        self.register_buffer("unit", torch.tensor([mean, deviation]))
+        self.log_shrinkage = nn.Parameter(torch.tensor([2.0, 1.6]))
+        self.log_ridge = nn.Parameter(torch.full((self.sizes[0],), 1.5))
+        self.project = nn.Linear(state, sum(self.sizes))
+        inputs = sum(self.sizes) + _FEATURES
+        self.direct = nn.Linear(inputs, state)
+        self.hidden = nn.Linear(inputs, width)
+        self.last = nn.Linear(width, state, bias=False)
+
+    def forward(self, evidence: Tensor, ratings: Tensor) -> Tensor:
+        """The row behind which this evidence stands; the prior when there is none."""
+        keys, values, presence = self.project(evidence[:, :-1]).split(self.sizes, dim=1)
+        count = torch.tensor([len(ratings)])
+        unexplained = (ratings - self.unit[0]) / self.unit[1] - evidence[:, -1]
+        own = self._baseline(unexplained.sum().view(1), count)
+        residuals = unexplained - own
+        matrix = keys.T @ keys + torch.diag(self.log_ridge.exp())
+        row = self._compose(
+            own,
+            count,
+            residuals.square().sum().view(1),
+            torch.linalg.solve(matrix, keys.T @ residuals).unsqueeze(0),
+            (residuals @ values).unsqueeze(0),
+            presence.sum(dim=0, keepdim=True),
+        )
+        return row.squeeze(0)
+
+    def generate(self, below: Tensor, block: Block) -> Tensor:
+        """All rows of a block."""
+        layout = block.layout
+        assert layout is not None, "a block of prototypes only has nothing to generate"
+        assert not len(block.variant_node), "channels know no cycle blocking"
+        mean, deviation = self.unit
+        # What is usual in the units of the ratings, so that links need not be rescaled.
+        usual = below[:, -1] * deviation + mean
+        count = torch.from_numpy(np.diff(layout.node_ptr))
+        one = below.new_ones(len(below), 1)
+        _, sums = totals(one[:, :0], one, usual, below.new_zeros(len(count)), layout)
+        own = self._baseline(sums[:, 0] / deviation, count)
+        level = own * deviation
+
+        projected = self.project(below[:, :-1])
+        weighted = self.sizes[0] + self.sizes[1]
+        keys, presence = projected[:, : self.sizes[0]], projected[:, weighted:]
+        plain, sums = totals(presence, projected[:, :weighted], usual, level, layout)
+        explained, residual = (sums / deviation).split(self.sizes[:2], dim=1)
+        solved = solve(keys, explained, self.log_ridge.exp(), layout)
+        squares = squared_residuals(usual, level, layout) / deviation.square()
+        return self._compose(own, count, squares, solved, residual, plain)
+
+    def _baseline(self, total: Tensor, count: Tensor) -> Tensor:
+        return total / (count + self.log_shrinkage[0].exp())
+
+    def _compose(
+        self,
+        own: Tensor,
+        count: Tensor,
+        squares: Tensor,
+        solved: Tensor,
+        residual: Tensor,
+        presence: Tensor,
+    ) -> Tensor:
+        """Rows from their sums over evidence, one a row."""
+        shrunken = (count + self.log_shrinkage[1].exp()).unsqueeze(1)
+        spread = ((squares.detach() + _PRIOR_RATINGS) / (count + _PRIOR_RATINGS)).sqrt()
+        # About zero mean and unit size, each of them.
+        features = (2 * own, (torch.log1p(count) - 4) / 2, 3 * spread - 3, (count + 1) ** -0.5)
+        gathered = torch.cat(
+            [
+                solved,
+                residual / shrunken.sqrt(),
+                3 * presence / shrunken,
+                torch.stack(features, dim=1),
+            ],
+            dim=1,
+        )
+        state = self.direct(gathered) + self.last(torch.relu(self.hidden(gathered)))
+        return torch.cat([state, own.unsqueeze(1)], dim=1)

@@ -1,0 +1,1 @@
+"""The steps of generators that are no matrix products, with their gradients."""
