@@ -11,13 +11,16 @@ from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 
 SCHEMA = 1
+ADDITIVE, REMOVAL = "additive", "removal"
+"""What contributions are: parts of a sum, or what the estimate loses without each piece alone."""
 
 
 @dataclass(frozen=True)
 class Piece:
     """One piece of evidence in the tree behind a prediction.
 
-    What comes through a piece that is not a prototype comes from somewhere:
+    Where contributions are additive, what comes through a piece that is not a prototype comes
+    from somewhere:
     `own + sum(piece.contribution for piece in pieces) + others_contribution == contribution`.
 
     Attributes:
@@ -27,7 +30,8 @@ class Piece:
         depth: 0 for the user and the item asked about.
         rating: the rating that links it to its parent; None at depth 0.
         prototype: whether its embedding is stored, so that the chain ends here.
-        contribution: the part of the estimate that comes through it.
+        contribution: the part of the estimate that comes through it, or what the estimate
+            loses without it: the trace says which.
         own: of that, what its rating brings by itself rather than through its own evidence
             (a prototype: everything).
         pieces: its strongest evidence, by size of contribution, descending.
@@ -86,14 +90,14 @@ class Piece:
 class Trace:
     """A prediction with its reasons: what the user's evidence and what the item's brought.
 
-    `user.contribution + item.contribution == estimate`.
+    Where contributions are additive, `user.contribution + item.contribution == estimate`.
 
     Attributes:
         user: the user asked about, with the evidence behind it.
         item: the item asked about, likewise.
         estimate: the predicted rating.
         reason: why there is no chain, when the estimate is only the mean.
-        kind: what a contribution means; "additive" is a part of a sum.
+        kind: what a contribution means: ADDITIVE or REMOVAL.
 
     >>> user = Piece(Side.USER, 13, "13", 0, None, True, 1.5, own=1.5)
     >>> item = Piece(Side.ITEM, 8, "Babe (1995)", 0, None, True, 2.37, own=2.37)
@@ -110,7 +114,7 @@ class Trace:
     item: Piece
     estimate: float
     reason: str | None = None
-    kind: str = "additive"
+    kind: str = ADDITIVE
 
     def __str__(self) -> str:
         return self.text()

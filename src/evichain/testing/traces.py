@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from evichain.evidence.trace import Piece, Trace
+from evichain.evidence.trace import ADDITIVE, Piece, Trace
 from evichain.ratings.side import Side
 from evichain.testing.expectations import CheckError, expect
 
@@ -19,7 +19,7 @@ def check_trace(trace: Trace, tolerance: float = TRACE_TOLERANCE) -> None:
         expect(root.side is side, f"the {side.noun} of a trace to be one, not {root.side!r}")
         expect(root.depth == 0, f"depth 0 for the {side.noun} asked about, not {root.depth}")
         expect(root.rating is None, f"no rating of the {side.noun} asked about")
-    if trace.reason is None:
+    if trace.reason is None and trace.kind == ADDITIVE:
         total = trace.user.contribution + trace.item.contribution
         _expect_equal(total, trace.estimate, tolerance, "user and item to add up to the estimate")
         for problem in (*_problems(trace.user, tolerance), *_problems(trace.item, tolerance)):

@@ -131,7 +131,10 @@ class _Picture:
     def _chip(self, node: Node) -> str:
         linked = node.piece.rating if node.piece else None
         stars = "" if linked is None else rating(linked)
-        adds = "" if self.trace.reason is not None else amount(node.contribution, self.digits)
+        silent = self.trace.reason is not None or (
+            node.role is Role.OTHERS and not node.contribution
+        )
+        adds = "" if silent else amount(node.contribution, self.digits)
         return marks.chip(stars, _typeset(adds), *self._colours(node), node.right + 12, node.y)
 
     def _node(self, node: Node) -> str:

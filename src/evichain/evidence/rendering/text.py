@@ -77,8 +77,9 @@ def _rows(piece: "Piece", branches: str, last: bool, decimals: int) -> Iterator[
         start = "├─ " if has_others else "└─ "
         yield Row(branches + start, own, "", amount(piece.own, decimals))
     if has_others:
-        total = amount(piece.others_contribution, decimals)
-        yield Row(branches + "└─ ", f"… and {piece.others} more ({total})")
+        rest = piece.others_contribution
+        total = f" ({amount(rest, decimals)})" if rest else ""
+        yield Row(branches + "└─ ", f"… and {piece.others} more{total}")
 
 
 def _table(rows: list[Row]) -> Iterator[str]:

@@ -103,6 +103,11 @@ def meaning(trace: "Trace", digits: int) -> str:
     """What the numbers of the tree mean, in a line."""
     if trace.reason is not None:
         return "Without a chain there are no contributions: the estimate is the mean rating."
+    if trace.kind == "removal":
+        return (
+            "Each number is what the estimate would lose without that piece alone; "
+            "they need not add up."
+        )
     if trace.kind != "additive":
         return f"The numbers are {plain(trace.kind)} contributions to the estimate."
     user, item = trace.user.contribution, trace.item.contribution

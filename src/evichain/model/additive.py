@@ -1,0 +1,101 @@
+"""Contributions that add up, where embeddings are means.
+
+A mean generator is piecewise linear: at a given piece of evidence, `f(v, r) = J v + c`
+exactly, where c gathers the rating and the biases. So with w the direction that matters to
+the estimate, the contribution `w f(v, r) / n` of a piece splits into what it owes to its own
+evidence, `(J' w / n) v`, and what its rating brings by itself; and v is a mean of pieces
+again. The estimate is a product of two embeddings, of which each is credited with half.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from evichain.evidence.trace import Piece, Trace
+from evichain.model.behind import Behind
+from evichain.model.chain import Chain
+from evichain.model.mean import MeanGenerator
+from evichain.ratings.side import Side
+
+
+def additive_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> Trace:
+    """The trace of the one request of a plan, each piece with its part of the estimate."""
+    tracer = _Tracer(chain, behind, pieces, depth)
+    places = [int(behind.plan.rows[side][0]) for side in Side]
+    ends = [behind.rows[0, side][places[side]] for side in Side]
+    estimate = float(ends[0] @ ends[1])
+    user, item = (
+        tracer.piece(side, 0, places[side], ends[side.opposite] / 2, None, estimate / 2, 0.0)
+        for side in Side
+    )
+    return Trace(user, item, estimate)
+
+
+@dataclass(frozen=True)
+class _Tracer:
+    chain: Chain
+    behind: Behind
+    pieces: int
+    deepest: int
+
+    def piece(
+        self,
+        side: Side,
+        depth: int,
+        row: int,
+        weight: Tensor,
+        rating: float | None,
+        contribution: float,
+        own: float,
+    ) -> Piece:
+        """The piece at a row, whose embedding v brings `weight @ v`."""
+        identifier, title, prototype = self.behind.who(side, depth, row)
+        shown: tuple[Piece, ...] = ()
+        others, rest = 0, 0.0
+        if not prototype:
+            shown, others, rest = self._evidence(side, depth, row, weight)
+        return Piece(
+            side=side,
+            id=identifier,
+            title=title,
+            depth=depth,
+            rating=rating,
+            prototype=prototype,
+            contribution=contribution,
+            own=contribution if prototype else own,
+            pieces=shown,
+            others=others,
+            others_contribution=rest,
+        )
+
+    def _evidence(
+        self, side: Side, depth: int, row: int, weight: Tensor
+    ) -> tuple[tuple[Piece, ...], int, float]:
+        """The strongest pieces behind a row; how many more there are, and their sum."""
+        sources, ratings = self.behind.links(side, depth, row)
+        below = self.behind.rows[depth + 1, side.opposite][torch.from_numpy(sources)]
+        below.requires_grad_()
+        generator = self.chain.generator(side, depth)
+        assert isinstance(generator, MeanGenerator)
+        parts = generator.contribution(below, torch.from_numpy(ratings))
+        contributions = parts @ weight / len(sources)
+        (weights,) = torch.autograd.grad(contributions.sum(), below)
+        amounts = contributions.detach()
+        owns = amounts - (weights * below.detach()).sum(dim=-1)
+        order = torch.argsort(amounts.abs(), descending=True, stable=True).tolist()
+        room = self.pieces if depth < self.deepest else 0
+        shown = tuple(
+            self.piece(
+                side.opposite,
+                depth + 1,
+                int(sources[k]),
+                weights[k],
+                float(ratings[k]),
+                float(amounts[k]),
+                float(owns[k]),
+            )
+            for k in order[:room]
+        )
+        rest = order[room:]
+        return shown, len(rest), float(amounts[rest].sum())
