@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from evichain.errors import SettingsError
@@ -19,14 +21,14 @@ def test_the_paper_recipe_is_the_papers_standard_configuration() -> None:
 @pytest.mark.parametrize(
     ("recipe", "changes", "message"),
     [
-        ("papper", {}, "no recipe 'papper'\nChoose one of: paper"),
+        ("papper", {}, "no recipe 'papper'\nChoose one of: plus, paper"),
         ("paper", {"depth": 3}, "no setting 'depth'\nSettings are: annealing"),
         ("paper", {"evidence_limit": 0}, "evidence_limit: Input should be greater than"),
         ("paper", {"max_depth": 5}, "settings: cycle_blocking is exact up to max_depth 4"),
         ("paper", {"learning_rate": "fast"}, "learning_rate: Input should be a valid number"),
     ],
 )
-def test_mistakes_are_named(recipe: str, changes: dict[str, object], message: str) -> None:
+def test_mistakes_are_named(recipe: str, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         settings_for(recipe, **changes)
     assert str(caught.value).startswith(message)

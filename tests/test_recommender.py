@@ -29,8 +29,21 @@ SMALL: dict[str, Any] = {
 }
 
 
-def small() -> REC:
-    return REC(recipe="paper", **SMALL)
+SMALL_PLUS: dict[str, Any] = {
+    **SMALL,
+    "key_size": 4,
+    "channel_size": 4,
+    "batch_share": 0.1,
+    "evidence_dropout": 0.1,
+}
+
+
+def small(**changes: Any) -> REC:
+    return REC("paper", **{**SMALL, **changes})
+
+
+def small_plus() -> REC:
+    return REC(**SMALL_PLUS)
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +51,15 @@ def model() -> REC:
     return small().fit(planted_blocks())
 
 
+@pytest.mark.parametrize("recipe", [small, small_plus])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_conforms(check: Check) -> None:
-    check(small)
+def test_conforms(check: Check, recipe: Callable[[], REC]) -> None:
+    check(recipe)
 
 
 def test_a_guest_is_served_like_a_stored_user() -> None:
     """The embedding is exactly that of a user with these ratings whom no item knows yet."""
-    model = REC(**{**SMALL, "evidence_limit": 1000}).fit(planted_blocks())
+    model = small(evidence_limit=1000).fit(planted_blocks())
     newcomer = [(0, 5.0), (2, 1.0), (3, 1.0)]
     listed = model.recommend(newcomer, n=999)
     assert not {r.item for r in listed} & {0, 2, 3}
@@ -84,9 +98,12 @@ def test_a_guest_with_an_unknown_item_or_no_ratings(model: REC) -> None:
         (lambda m: m.predict(np.array(1), 3), "neither an id nor a list"),
         (lambda m: m.add({"user": ["x"], "item": [1], "rating": [1]}), "'x' is no integer"),
         (lambda m: m.add({"user": ["007"], "item": [1], "rating": [1]}), "'007' is no integer"),
-        (lambda m: REC(patience=3), "patience needs validation"),
+        (lambda m: REC("paper", patience=3), "patience needs validation"),
         (lambda m: REC(learning_rate=float("inf")), "finite number"),
-        (lambda m: REC(**{**SMALL, "learning_rate": 1e9}).fit(planted_blocks()), "diverged"),
+        (
+            lambda m: small(learning_rate=1e9).fit(planted_blocks()),
+            "diverged",
+        ),
         (lambda m: small().fit(planted_blocks(), run="/dev/null"), "no run folder"),
         (lambda m: small().fit(planted_blocks(), resume=True), "nothing to resume"),
     ],
@@ -118,7 +135,7 @@ def test_add_equals_a_graph_that_had_the_ratings_from_the_start() -> None:
 
 def test_validation_ratings_serve_as_evidence_afterwards() -> None:
     table = planted_blocks()
-    model = REC(**{**SMALL, "validation": 0.2, "patience": 2, "validate_every": 20}).fit(table)
+    model = small(validation=0.2, patience=2, validate_every=20).fit(table)
     assert len(model.graph) == len(table)
     assert model.training["validation_rmse"] < 1.5
 
@@ -142,7 +159,7 @@ def test_one_user_with_many_items(model: REC) -> None:
 
 def test_reasons_tell_the_unknown_from_the_unreachable() -> None:
     island = Ratings.from_arrays(["a", "a", "b", "far"], ["x", "y", "x", "away"], [5, 4, 3, 1])
-    model = REC(**{**SMALL, "prototype_users": 1, "prototype_items": 1}).fit(island)
+    model = small(prototype_users=1, prototype_items=1).fit(island)
     assert model.predict("who", "x").reason == "unknown user 'who'"
     assert model.predict("a", "what").reason == "unknown item 'what'"
     reason = model.predict("far", "x").reason
@@ -208,5 +225,5 @@ def test_no_model_no_answers(tmp_path: Path) -> None:
 def test_pmf_rowless_and_columnless_learn_too(users: int, items: int, depth: int) -> None:
     changes = {"prototype_users": users, "prototype_items": items, "max_depth": depth}
     shape = {"embedding_size": 8, "width": 64, "iterations": 600, "annealing": False}
-    model = REC(**{**SMALL, **changes, **shape}).fit(planted_blocks())
+    model = small(**changes, **shape).fit(planted_blocks())
     assert model.evaluate(planted_blocks()).rmse < 1.0

@@ -13,9 +13,11 @@ from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Trace
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
+from evichain.model.head import BaselineHead
 from evichain.model.inference import Ends, embeddings, ends, estimates, read
 from evichain.model.tracing import trace
 from evichain.protocol import Predictions
+from evichain.ranking import Pairs, Ranking, rank
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
@@ -50,7 +52,11 @@ class Engine:
 
     def user(self, index: int) -> Ends:
         """What the head makes of a user."""
-        return self._ends(Side.USER, np.array([index], np.int32))
+        return self.users(np.array([index], np.int32))
+
+    def users(self, indices: Ints) -> Ends:
+        """What the head makes of users; UNKNOWN may be among them."""
+        return self._ends(Side.USER, indices)
 
     def guest(self, items: Ints, ratings: Floats) -> Ends:
         """What the head makes of a user with these ratings who is in no graph."""
@@ -84,6 +90,22 @@ class Engine:
             )
         return Predictions(found, reasons, deviations)
 
+    def rank(self, users: Ints, relevant: Pairs, n: int, *, progress: bool = False) -> Ranking:
+        """How good the lists are that users get; UNKNOWN among them get none.
+
+        Args:
+            relevant: what they turned out to like, as (place among these users, item).
+        """
+        askers, items = self.users(users), self.items
+        there, seen = (askers.there, items.there), self._seen(users)
+        return rank(askers.vectors, items.vectors, there, seen, relevant, n, progress=progress)
+
+    def within_scale(self, scores: Floats) -> Floats:
+        """Scores as the estimates that are told: a head that doubts stays within the scale."""
+        if not isinstance(self.chain.head, BaselineHead):
+            return scores
+        return np.clip(scores, self.graph.scale.low, self.graph.scale.high)
+
     def _obstacle(self, side: Side, index: int, name: object) -> str:
         if index == UNKNOWN:
             return f"unknown {side.noun} {name!r}"
@@ -94,6 +116,15 @@ class Engine:
 
     def _ends(self, side: Side, entities: Ints) -> Ends:
         return ends(self.chain, self.pool, self.settings.policy, side, entities)
+
+    def _seen(self, users: Ints) -> Pairs:
+        """What users have rated, as (place among these users, item); nothing of an UNKNOWN."""
+        rows = self.graph.rows[Side.USER]
+        first = np.where(users == UNKNOWN, 0, rows.indptr[users])
+        counts = np.where(users == UNKNOWN, 0, rows.indptr[users + 1] - first)
+        skipped = np.repeat(first - (np.cumsum(counts) - counts), counts)
+        items = rows.indices[skipped + np.arange(len(skipped))]
+        return np.repeat(np.arange(len(users)), counts), items
 
     def trace(self, user: int, item: int, *, pieces: int, depth: int) -> Trace:
         """The evidence behind a possible prediction."""

@@ -5,14 +5,31 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Protocol, Self, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from evichain.errors import DataError
 from evichain.ratings.ids import Id
 from evichain.ratings.table import Ratings
+
+COVERAGE = 0.8
+"""The share of ratings that an interval around an estimate holds, unless another is asked for."""
+
+
+def deviations_for(coverage: float) -> float:
+    """How many deviations an interval reaches to either side to hold this share of ratings.
+
+    >>> round(deviations_for(0.8), 3)
+    1.282
+    """
+    if not 0 < coverage < 1:
+        raise DataError(f"a coverage of {coverage}", right="Give a share between 0 and 1.")
+    return NormalDist().inv_cdf((1 + coverage) / 2)
+
 
 ManyIds = Sequence[Id] | npt.NDArray[Any] | pl.Series
 
@@ -35,6 +52,13 @@ class Prediction:
     def impossible(self) -> bool:
         """Whether the estimate is only a mean, for the reason given."""
         return self.reason is not None
+
+    def interval(self, coverage: float = COVERAGE) -> tuple[float, float] | None:
+        """Between what the rating lies with this probability; None when that is not known."""
+        if self.deviation is None:
+            return None
+        reach = deviations_for(coverage) * self.deviation
+        return self.estimate - reach, self.estimate + reach
 
 
 @dataclass(frozen=True, eq=False)

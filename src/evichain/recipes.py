@@ -1,9 +1,10 @@
 """Recipes: named sets of settings, and how a user's own are laid over them."""
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 
 from evichain.errors import SettingsError
 from evichain.evidence.policy import Policy
@@ -13,6 +14,15 @@ from evichain.training.settings import TrainingSettings
 
 class Settings(Policy, ChainSettings, TrainingSettings):
     """All settings of a recommender: the policy, the chain and its training."""
+
+    @model_validator(mode="after")
+    def _parts_fit_together(self) -> Self:
+        if self.generator == "channels":
+            if self.cycle_blocking:
+                raise ValueError("channels know no cycle_blocking; switch it off")
+            if not (self.ridge_channel or self.residual_channel or self.presence_channel):
+                raise ValueError("a generator by channels needs at least one of them")
+        return self
 
     @property
     def policy(self) -> Policy:
@@ -30,39 +40,50 @@ class Settings(Policy, ChainSettings, TrainingSettings):
         return TrainingSettings(**self.model_dump(include=set(TrainingSettings.model_fields)))
 
 
-RECIPES: Mapping[str, Mapping[str, Any]] = {
-    "plus": {
-        "generator": "channels",
-        "shared_generators": False,
-        "bottom_prototypes": True,
-        "cycle_blocking": False,
-        "max_depth": 3,
-        "evidence_limit": 512,
-        "embedding_size": 32,
-        "width": 64,
-        "iterations": 300,
-        "batch_size": 65536,
-        "batch_share": 0.2,
-        "learning_rate": 3e-3,
-        "warmup": 30,
-        "gradient_limit": 1.0,
-        "averaging": 0.99,
-        "regularization": 0.0,
-        "pretrain_iterations": 0,
-        "centring": False,
-        "hide_targets": True,
-        "evidence_dropout": 0.4,
-    },
-    "paper": {},
+PLUS: Mapping[str, Any] = {
+    "generator": "channels",
+    "shared_generators": False,
+    "bottom_prototypes": True,
+    "cycle_blocking": False,
+    "max_depth": 3,
+    "evidence_limit": 512,
+    "embedding_size": 48,
+    "key_size": 40,
+    "channel_size": 24,
+    "width": 96,
+    "iterations": 300,
+    "batch_size": 65536,
+    "batch_share": 0.2,
+    "learning_rate": 4e-3,
+    "warmup": 30,
+    "gradient_limit": 1.0,
+    "averaging": 0.98,
+    "regularization": 0.0,
+    "pretrain_iterations": 0,
+    "centring": False,
+    "hide_targets": True,
+    "evidence_dropout": 0.4,
+    "validation": 0.05,
+    "validate_every": 25,
+    "patience": 8,
 }
+RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "paper": {}}
 """What each recipe changes in the defaults, which are those of the paper."""
 
+ADAPTIVE: Mapping[str, Sequence[str]] = {"plus": ("iterations", "evidence_dropout")}
+"""The settings of a recipe that follow the number of ratings, unless the user gives them."""
 
-def settings_for(recipe: str, **changes: Any) -> Settings:
+
+def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> Settings:
     """The settings of a recipe with these changes.
+
+    Args:
+        ratings: how many there are to learn from, where that is known already.
 
     >>> settings_for("paper", evidence_limit=40).evidence_limit
     40
+    >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
+    [300, 600, 600]
     """
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
@@ -72,8 +93,9 @@ def settings_for(recipe: str, **changes: Any) -> Settings:
             f"no setting {unknown[0]!r}",
             right=f"Settings are: {', '.join(sorted(Settings.model_fields))}.",
         )
+    adapted = _adapted(ratings) if ratings is not None and recipe in ADAPTIVE else {}
     try:
-        return Settings(**{**RECIPES[recipe], **changes})
+        return Settings(**{**RECIPES[recipe], **adapted, **changes})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"])) or "settings"
@@ -81,3 +103,9 @@ def settings_for(recipe: str, **changes: Any) -> Settings:
         raise SettingsError(
             f"{first['msg'].removeprefix('Value error, ')}{given}", where=name
         ) from None
+
+
+def _adapted(ratings: int) -> dict[str, Any]:
+    """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer."""
+    tens = min(max(math.log10(max(ratings, 1)) - 5, 0.0), 1.0)
+    return {"iterations": round(300 * (1 + tens)), "evidence_dropout": round(0.5 - 0.4 * tens, 3)}

@@ -17,17 +17,20 @@ from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
+from evichain.ranking import Ranking
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 from evichain.ratings.splits import random_split
 from evichain.ratings.table import Ratings
-from evichain.recipes import settings_for
+from evichain.recipes import ADAPTIVE, settings_for
 from evichain.saving import Saved, load_model, save_model
 from evichain.training.trainer import Trainer
 
 Guest = Sequence[tuple[Id, float]]
 _VALIDATION_SEED = 7919
+_FEWEST_TO_CUT = 100
+"""Of fewer ratings than these, none is set aside to watch: it would tell nothing."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class REC:
     prediction has its evidence.
 
     Args:
-        recipe: a named set of settings.
+        recipe: a named set of settings: "plus", or "paper" for the paper's own form.
         settings: any of `evichain.recipes.Settings`, in place of the recipe's.
 
     >>> from evichain.testing import planted_blocks
@@ -58,10 +61,10 @@ class REC:
     "unknown user 'nobody'"
     """
 
-    def __init__(self, recipe: str = "paper", **settings: Any) -> None:
+    def __init__(self, recipe: str = "plus", **settings: Any) -> None:
         self.recipe = recipe
-        self._given = settings
-        self.settings = settings_for(recipe, **settings)
+        self._given = {name: value for name, value in settings.items() if value is not None}
+        self.settings = settings_for(recipe, **self._given)
         self.training: dict[str, Any] = {}
         self._state: Engine | None = None
 
@@ -72,13 +75,15 @@ class REC:
     # scikit-learn's protocol
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The recipe and all settings, by name."""
-        return {"recipe": self.recipe, **self.settings.model_dump(), **self._given}
+        """The recipe and all settings, by name; None for what is fitted to the data."""
+        fitted = dict.fromkeys(ADAPTIVE.get(self.recipe, ()))
+        return {"recipe": self.recipe, **self.settings.model_dump(), **fitted, **self._given}
 
     def set_params(self, **changes: Any) -> Self:
         """Change settings; they hold from the next `fit`."""
         given = {**self._given, **changes}
         recipe = given.pop("recipe", self.recipe)
+        given = {name: value for name, value in given.items() if value is not None}
         self.settings = settings_for(recipe, **given)
         self.recipe, self._given = recipe, given
         return self
@@ -107,10 +112,11 @@ class REC:
         if resume and run is None:
             raise SettingsError("nothing to resume from", right="Name the run folder.")
         table = as_ratings(ratings)
-        settings = self.settings
+        settings = settings_for(self.recipe, ratings=len(table), **self._given)
+        self.settings = settings
         kept = table
         held: Ratings | None = None
-        if settings.validation:
+        if settings.validation and len(table) >= _FEWEST_TO_CUT:
             cut = random_split(table, 1 - settings.validation, settings.seed + _VALIDATION_SEED)
             kept, held = cut.train, cut.test
         graph = Graph.build(kept)
@@ -198,7 +204,9 @@ class REC:
         scores = np.where(items.there, items.vectors @ asker.vectors[0], -np.inf)
         if exclude_seen:
             scores[seen] = -np.inf
-        return [Recommendation(*_named(engine, i, scores)) for i in best(scores, how_many(n))]
+        chosen = best(scores, how_many(n))
+        shown = engine.within_scale(scores)
+        return [Recommendation(*_named(engine, i, shown)) for i in chosen]
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""
@@ -243,6 +251,30 @@ class REC:
             ratings=len(table),
             impossible=sum(reason is not None for reason in found.reasons),
         )
+
+    def rank(
+        self, test: Any, n: int = 10, *, threshold: float | None = None, progress: bool = False
+    ) -> Ranking:
+        """How good the lists of n items are that the users of these ratings would get.
+
+        Whoever the model knows nothing of gets an empty list, which counts.
+
+        Args:
+            test: ratings that the model has not seen; those that it has are left out.
+            threshold: the lowest rating of what is relevant; the model's mean by default.
+            progress: show a progress bar.
+        """
+        if how_many(n) < 1:
+            raise DataError("a list of 0 items cannot be good", right="Ask for 1 or more.")
+        engine, table = self._engine, as_ratings(test)
+        low = engine.chain.mean.item() if threshold is None else threshold
+        users, items = _pairs(engine.graph, table)
+        # By id, not by index: two users of whom nothing is known are two.
+        names = table.frame["user_id"].to_numpy()
+        _, first, place = np.unique(names, return_index=True, return_inverse=True)
+        liked = table.frame["rating"].to_numpy() >= low
+        relevant = place[liked], items[liked]
+        return engine.rank(users[first], relevant, n, progress=progress)
 
     # what it is made of
 

@@ -18,6 +18,7 @@ from evichain.cli._options import examples
 VERBS = {
     "data": "List, fetch, describe, convert and split ratings.",
     "train": "Train a model, and test it when the data is split.",
+    "tune": "Search for better settings, on validation ratings.",
     "evaluate": "Test a model on ratings.",
     "predict": "Predict ratings, one or a file of them.",
     "recommend": "Recommend items for a user, known or not.",

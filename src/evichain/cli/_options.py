@@ -41,7 +41,10 @@ Seed = Annotated[
     int, typer.Option("--seed", metavar="N", min=0, help="Everything random is drawn from it.")
 ]
 
-Recipe = Annotated[str, typer.Option(metavar="NAME", help="A named set of settings.")]
+Recipe = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="A named set of settings; * below: fitted to the data."),
+]
 
 
 def group(help: str) -> typer.Typer:

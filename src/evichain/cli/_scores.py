@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from evichain.cli._output import Cell, note, print_facts
 
 if TYPE_CHECKING:
+    from evichain.ranking import Ranking
     from evichain.ratings import Ratings
     from evichain.ratings.graph import Graph
     from evichain.recommender import Evaluation
@@ -16,14 +17,13 @@ PAPER_RMSE = {"ml-100k": 0.910, "ml-1m": 0.882, "ml-10m": 0.846}
 _PAPER_SPLIT = "random:0.8"
 
 
-def paper_rmse(data: str, recipe: str, split: str | None) -> float | None:
-    """The paper's figure, where it was measured on the same data, split and recipe.
+def paper_rmse(data: str, split: str | None) -> float | None:
+    """The paper's figure, where it was measured on the same data with such a split.
 
-    >>> paper_rmse("ml-100k", "paper", "random:0.8")
+    >>> paper_rmse("ml-100k", "random:0.8")
     0.91
     """
-    same = recipe == "paper" and split == _PAPER_SPLIT
-    return PAPER_RMSE.get(data) if same else None
+    return PAPER_RMSE.get(data) if split == _PAPER_SPLIT else None
 
 
 def scores(evaluation: "Evaluation | None") -> dict[str, Any]:
@@ -33,6 +33,17 @@ def scores(evaluation: "Evaluation | None") -> dict[str, Any]:
         "test_mae": evaluation.mae if evaluation else None,
         "test_ratings": evaluation.ratings if evaluation else None,
         "impossible": evaluation.impossible if evaluation else None,
+    }
+
+
+def ranks(ranking: "Ranking | None") -> dict[str, Any]:
+    """The figures of a ranking; None for each, and lists of 0 items, where it was skipped."""
+    return {
+        "ndcg": ranking.ndcg if ranking else None,
+        "recall": ranking.recall if ranking else None,
+        "coverage": ranking.coverage if ranking else None,
+        "top": ranking.n if ranking else 0,
+        "ranked_users": ranking.users if ranking else None,
     }
 
 
@@ -69,6 +80,15 @@ def say_doubts(evaluation: "Evaluation", seen: int, split: str | None) -> None:
         )
 
 
+def say_unranked(ranking: "Ranking") -> None:
+    """Say on stderr when nobody could show whether lists are good."""
+    if not ranking.users:
+        note(
+            "no user has a rating at or above the mean that the model has not seen, so lists "
+            "have no NDCG and no recall"
+        )
+
+
 def print_scores(title: str, found: Mapping[str, Any], more: Mapping[str, Cell]) -> None:
     """Print figures beside the paper's, and what more there is to say."""
     facts: dict[str, Cell] = {}
@@ -78,6 +98,19 @@ def print_scores(title: str, found: Mapping[str, Any], more: Mapping[str, Cell])
         facts["test MAE"] = f"{found['test_mae']:.4f}"
         facts["test ratings"] = found["test_ratings"]
         facts["impossible predictions"] = found["impossible"]
+    if found.get("top"):
+        facts |= _ranking_facts(found)
     facts["parameters"] = found["parameters"]
     facts["seconds"] = f"{found['seconds']:.1f}"
     print_facts(title, {**facts, **more})
+
+
+def _ranking_facts(found: Mapping[str, Any]) -> dict[str, Cell]:
+    """The figures of a ranking as they are printed; no means where there was nobody."""
+    n, users = found["top"], found["ranked_users"]
+    return {
+        f"NDCG@{n}": f"{found['ndcg']:.4f}" if users else None,
+        f"recall@{n}": f"{found['recall']:.4f}" if users else None,
+        f"coverage@{n}": f"{found['coverage']:.4f}",
+        "ranked users": users,
+    }

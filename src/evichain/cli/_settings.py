@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from evichain.cli._errors import OptionError
 from evichain.evidence.policy import Policy
 from evichain.model.settings import ChainSettings
+from evichain.recipes import ADAPTIVE, RECIPES
 from evichain.training.settings import TrainingSettings
 
 Changes = Mapping[str, Any]
@@ -52,16 +53,16 @@ def _options(taken: set[str]) -> Iterator[Parameter]:
     for part in _PARTS:
         for name, field in part.model_fields.items():
             if name not in taken:
-                yield _parameter(name, _annotation(field))
+                yield _parameter(name, _annotation(name, field))
 
 
-def _annotation(field: FieldInfo) -> Any:
+def _annotation(name: str, field: FieldInfo) -> Any:
     simple: type = str
     if isinstance(field.annotation, type) and field.annotation in _SIMPLE:
         simple = field.annotation
     said = " ".join((field.description or "").split())
     option = typer.Option(
-        help=f"{said} [paper: {_shown(field.default)}]",
+        help=f"{said} [{_defaults(name, field.default)}]",
         show_default=False,
         metavar={int: "N", float: "X"}.get(simple),
     )
@@ -92,6 +93,17 @@ def _assigned(assignments: list[str]) -> dict[str, str]:
             raise OptionError(f"{assignment!r} sets nothing", where="--set", right=right)
         found[name.strip().replace("-", "_")] = value.strip()
     return found
+
+
+def _defaults(name: str, common: Any) -> str:
+    """The setting of each recipe; a star where it follows the number of ratings."""
+    shown = {
+        recipe: _shown(changes.get(name, common)) + "*" * (name in ADAPTIVE.get(recipe, ()))
+        for recipe, changes in RECIPES.items()
+    }
+    if len(set(shown.values())) == 1:
+        return next(iter(shown.values()))
+    return ", ".join(f"{recipe}: {value}" for recipe, value in shown.items())
 
 
 def _shown(default: Any) -> str:

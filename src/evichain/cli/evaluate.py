@@ -1,4 +1,4 @@
-"""`evichain evaluate`: how far a model's predictions are from ratings."""
+"""`evichain evaluate`: how far predictions are from ratings, and how good lists are."""
 
 import time
 from typing import Annotated, Any
@@ -8,7 +8,15 @@ import typer
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Data, Json, Model, Split, examples, single
 from evichain.cli._output import print_json
-from evichain.cli._scores import count_seen, paper_rmse, print_scores, say_doubts, scores
+from evichain.cli._scores import (
+    count_seen,
+    paper_rmse,
+    print_scores,
+    ranks,
+    say_doubts,
+    say_unranked,
+    scores,
+)
 
 verb = single()
 
@@ -17,7 +25,7 @@ verb = single()
     epilog=examples(
         "evichain evaluate model test.csv",
         "evichain evaluate model ml-100k --split random:0.8",
-        "evichain evaluate model ml-100k --split u1 --json",
+        "evichain evaluate model ml-100k --split u1 --top 20 --json",
     )
 )
 def evaluate(
@@ -33,6 +41,15 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    top: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Rank all items that a user has not rated and measure the first N; 0 skips it. "
+            "Relevant is what the user rated at or above the model's mean.",
+        ),
+    ] = 10,
     json: Json = False,
 ) -> None:
     """Test a model on ratings: all of DATA, or the test part of a split of it."""
@@ -48,6 +65,9 @@ def evaluate(
     begun = time.perf_counter()
     evaluation = loaded.evaluate(tested)
     say_doubts(evaluation, seen, name)
+    ranking = loaded.rank(tested, top, progress=True) if top else None
+    if ranking:
+        say_unranked(ranking)
     found: dict[str, Any] = {
         "model": model,
         "data": data,
@@ -55,7 +75,8 @@ def evaluate(
         "seed": seed if name else None,
         "recipe": loaded.recipe,
         **scores(evaluation),
-        "paper_rmse": paper_rmse(data, loaded.recipe, name),
+        **ranks(ranking),
+        "paper_rmse": paper_rmse(data, name),
         "seen": seen,
         "parameters": loaded.parameter_count,
         "seconds": time.perf_counter() - begun,

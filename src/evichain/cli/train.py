@@ -31,7 +31,7 @@ _LOG, _CHECKPOINT = "log.jsonl", "checkpoint.safetensors"
 def train(
     data: Data,
     settings: Changes,
-    recipe: Recipe = "paper",
+    recipe: Recipe = "plus",
     split: Split = None,
     seed: Seed = 0,
     out: Annotated[
@@ -90,7 +90,7 @@ def train(
         "seed": seed,
         "recipe": recipe,
         **scores(evaluation),
-        "paper_rmse": paper_rmse(data, recipe, name),
+        "paper_rmse": paper_rmse(data, name),
         "seen": seen,
         "train_ratings": len(learned),
         "validation_rmse": model.training.get("validation_rmse"),

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from evichain.evidence.plan import Plan
-from evichain.model.channels import ChannelGenerator
+from evichain.model.channels import BESIDE_STATE, ChannelGenerator
 from evichain.model.generator import Generator
 from evichain.model.head import BaselineHead, DotHead, Head
 from evichain.model.mean import MeanGenerator
@@ -46,7 +46,7 @@ class Chain(nn.Module):
         self.prototypes = nn.ParameterList(
             nn.Parameter(torch.randn(counts[side], size) * 0.1)
             if plain
-            else nn.Parameter(torch.randn(counts[side], size + 1) * 0.5)
+            else nn.Parameter(torch.randn(counts[side], size + BESIDE_STATE) * 0.5)
             for side in Side
         )
 

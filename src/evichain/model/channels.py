@@ -1,7 +1,8 @@
 """The generator of the `plus` recipe: a baseline, and channels that learn from residuals.
 
-A row is a state and, in its last place, a baseline: how far the entity's ratings lie from
-what is usual, in units of the ratings' deviation. With `t = r - baseline(y) - baseline(x)`
+A row is a state, how far the entity's ratings are spread, how few they are and, in its
+last place, a baseline: how far they lie from what is usual, in units of the ratings'
+deviation. With `t = r - baseline(y) - baseline(x)`
 what a rating leaves unexplained, an entity x gathers from its evidence (y, r)
 
 - its baseline, `sum (r - baseline(y)) / (n + b)`: a mean, shrunken toward the usual;
@@ -25,12 +26,14 @@ from evichain.model.ops.ridge import solve
 from evichain.model.ops.totals import squared_residuals, totals
 from evichain.model.settings import ChainSettings
 
+BESIDE_STATE = 3
+"""The places of a row after the state: spread, scarcity, baseline."""
 _FEATURES = 4
 _PRIOR_RATINGS = 5.0
 
 
 class ChannelGenerator(Generator):
-    """Makes (state, baseline) rows by channels.
+    """Makes rows of a state, spread, scarcity and baseline by channels.
 
     Args:
         mean: the mean rating.
@@ -50,7 +53,7 @@ class ChannelGenerator(Generator):
         self.register_buffer("unit", torch.tensor([mean, deviation]))
         self.log_shrinkage = nn.Parameter(torch.tensor([2.0, 1.6]))
         self.log_ridge = nn.Parameter(torch.full((self.sizes[0],), 1.5))
-        self.project = nn.Linear(state, sum(self.sizes))
+        self.project = nn.Linear(state + BESIDE_STATE - 1, sum(self.sizes))
         inputs = sum(self.sizes) + _FEATURES
         self.direct = nn.Linear(inputs, state)
         self.hidden = nn.Linear(inputs, width)
@@ -113,7 +116,8 @@ class ChannelGenerator(Generator):
         shrunken = (count + self.log_shrinkage[1].exp()).unsqueeze(1)
         spread = ((squares.detach() + _PRIOR_RATINGS) / (count + _PRIOR_RATINGS)).sqrt()
         # About zero mean and unit size, each of them.
-        features = (2 * own, (torch.log1p(count) - 4) / 2, 3 * spread - 3, (count + 1) ** -0.5)
+        spread, scarcity = 2 * spread.log(), (count + 1) ** -0.5
+        features = (2 * own, (torch.log1p(count) - 4) / 2, spread, scarcity)
         gathered = torch.cat(
             [
                 solved,
@@ -124,4 +128,4 @@ class ChannelGenerator(Generator):
             dim=1,
         )
         state = self.direct(gathered) + self.last(torch.relu(self.hidden(gathered)))
-        return torch.cat([state, own.unsqueeze(1)], dim=1)
+        return torch.cat([state, torch.stack([spread, scarcity, own], dim=1)], dim=1)

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from evichain.model.channels import BESIDE_STATE
 from evichain.model.settings import ChainSettings
 from evichain.ratings.side import Side
 
@@ -44,16 +45,19 @@ class BaselineHead(Head):
         self.register_buffer("unit", torch.tensor([mean, deviation]))
         self.form = nn.Linear(size, size)
         self.gain = nn.Parameter(torch.tensor(0.3))
-        self.doubts = nn.ModuleList(nn.Linear(size + 1, 1) for _ in Side)
+        self.doubts = nn.ModuleList(nn.Linear(size + BESIDE_STATE, 1) for _ in Side)
         for layer in self.doubts:
             assert isinstance(layer, nn.Linear)
+            # To begin with, who has been hard to predict will be: the mean of both spreads.
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
+            with torch.no_grad():
+                layer.weight[0, -BESIDE_STATE] = 0.25
 
     def forward(self, side: Side, rows: Tensor) -> Tensor:
         """The vectors of a side's rows."""
         mean, deviation = self.unit
-        states, level = rows[..., :-1], rows[..., -1:] * deviation
+        states, level = rows[..., :-BESIDE_STATE], rows[..., -1:] * deviation
         one = torch.ones_like(level)
         if side is Side.USER:
             turned = self.form(states) * (self.gain * deviation)
@@ -67,3 +71,9 @@ class BaselineHead(Head):
         """
         share: Tensor = self.doubts[side](rows.detach()).squeeze(-1)
         return share + 0.5 * self.unit[1].log()
+
+    def shift_doubt(self, side: Side, amount: float) -> None:
+        """Add to every share of a side: all deviations expected grow by `exp(amount)`."""
+        layer = self.doubts[side]
+        assert isinstance(layer, nn.Linear)
+        layer.bias.add_(amount)

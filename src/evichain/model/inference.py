@@ -12,6 +12,7 @@ from evichain.evidence.pool import Pool
 from evichain.evidence.selection import STABLE
 from evichain.kernels import Flags, Floats, Ints
 from evichain.model.chain import Chain
+from evichain.model.channels import BESIDE_STATE
 from evichain.model.head import BaselineHead
 from evichain.ratings.side import Side
 
@@ -82,7 +83,7 @@ def read(chain: Chain, side: Side, found: Floats, there: Flags) -> Ends:
     head = chain.head
     vectors = head(side, rows).numpy()
     if isinstance(head, BaselineHead):
-        return Ends(vectors, rows[:, :-1].numpy(), head.doubt(side, rows).numpy(), there)
+        return Ends(vectors, rows[:, :-BESIDE_STATE].numpy(), head.doubt(side, rows).numpy(), there)
     return Ends(vectors, vectors, None, there)
 
 

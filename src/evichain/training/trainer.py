@@ -25,6 +25,7 @@ from evichain.model.head import BaselineHead
 from evichain.model.inference import estimates
 from evichain.ratings.side import Side
 from evichain.training.batches import batch_positions
+from evichain.training.calibration import calibrate
 from evichain.training.checkpoint import (
     Progress,
     Weights,
@@ -166,6 +167,7 @@ class Trainer:
             if not self.progress.finished:
                 self._steps(log, checkpoint)
         self.chain.load_state_dict(self.best or self.result.state_dict())
+        self._calibrate()
         return self.progress
 
     def validation_rmse(self) -> float:
@@ -236,6 +238,11 @@ class Trainer:
         kept = min(self.settings.averaging, (step + 1) / (step + 10))
         for old, new in zip(self.average.parameters(), self.chain.parameters(), strict=True):
             old.lerp_(new, 1 - kept)
+
+    def _calibrate(self) -> None:
+        if self.validation is not None:
+            users, items, ratings = self.validation
+            calibrate(self.chain, self.pool, self.policy, (users, items), ratings)
 
     def _look(self) -> float:
         rmse = self.validation_rmse()

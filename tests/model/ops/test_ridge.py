@@ -1,0 +1,46 @@
+import pytest
+import torch
+from tests.layouts import a_layout, links_of
+
+from evichain import kernels
+from evichain.model.ops.ridge import solve
+from evichain.model.ops.totals import totals
+
+
+@pytest.mark.parametrize("size", [1, 3, 24])
+def test_the_ridge_solution_and_its_gradients(size: int) -> None:
+    torch.manual_seed(0)
+    layout = a_layout(6, 9, 70)
+    node, source, _ = links_of(layout)
+    keys = torch.randn(9, size, requires_grad=True)
+    right = torch.randn(6, size, requires_grad=True)
+    ridge = torch.rand(size).add(0.5).requires_grad_()
+    push = torch.randn(6, size)
+    outer = keys[source].unsqueeze(2) * keys[source].unsqueeze(1)
+    matrices = torch.zeros(6, size, size).index_add(0, node, outer) + torch.diag(ridge)
+    theirs = torch.linalg.solve(matrices, right)
+    ours = solve(keys, right, ridge, layout)
+    torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)
+    inputs = (keys, right, ridge)
+    for mine, plainly in zip(
+        torch.autograd.grad(ours, inputs, push),
+        torch.autograd.grad(theirs, inputs, push),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, plainly, atol=1e-3, rtol=1e-3)
+
+
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    layout = a_layout(800, 900, 20_000)
+    keys = torch.randn(900, 8, requires_grad=True)
+    below, own = torch.randn(900), torch.randn(800)
+    results = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(kernels, "thread_count", lambda threads=threads: threads)
+        sums = torch.cat(totals(keys, keys, below, own, layout), dim=1)
+        solved = solve(keys, sums[:, 8:], torch.ones(8), layout)
+        (grad,) = torch.autograd.grad(solved.sum() + sums.square().sum(), keys)
+        results.append((sums, solved, grad))
+    for others in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], others, strict=True))
