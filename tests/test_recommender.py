@@ -227,3 +227,12 @@ def test_pmf_rowless_and_columnless_learn_too(users: int, items: int, depth: int
     shape = {"embedding_size": 8, "width": 64, "iterations": 600, "annealing": False}
     model = small(**changes, **shape).fit(planted_blocks())
     assert model.evaluate(planted_blocks()).rmse < 1.0
+
+
+def test_caution_prefers_what_is_sure() -> None:
+    model = small_plus().fit(planted_blocks())
+    bold, wary = model.recommend(1, n=999), model.recommend(1, n=999, caution=1e6)
+    assert {r.item for r in bold} == {r.item for r in wary}
+    doubts = [r.deviation or 0.0 for r in wary]
+    assert doubts == sorted(doubts)
+    assert [r.estimate for r in bold] == sorted((r.estimate for r in bold), reverse=True)

@@ -94,11 +94,15 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """An item a user may like, with the rating expected; `title` is the id where none is known."""
+    """An item a user may like, with the rating expected; `title` is the id where none is known.
+
+    `deviation` is how far the rating is expected to be off, where that is known.
+    """
 
     item: Id
     estimate: float
     title: str
+    deviation: float | None = None
 
 
 @dataclass(frozen=True)

@@ -182,13 +182,14 @@ class REC:
         return self._predict(left, right)
 
     def recommend(
-        self, user: Id | Guest, n: int = 10, *, exclude_seen: bool = True
+        self, user: Id | Guest, n: int = 10, *, exclude_seen: bool = True, caution: float = 0.0
     ) -> list[Recommendation]:
         """The items that a user would rate highest.
 
         Args:
             user: an id, or the (item, rating) pairs of someone who is not in the data.
             exclude_seen: leave out what the user has rated.
+            caution: rank by the estimate less so many of its deviations, where they are known.
         """
         engine = self._engine
         items = engine.items
@@ -201,12 +202,19 @@ class REC:
             asker = engine.guest(seen, ratings)
         if not asker.there[0]:
             return []
-        scores = np.where(items.there, items.vectors @ asker.vectors[0], -np.inf)
+        estimates = items.vectors @ asker.vectors[0]
+        deviations = asker.deviations(items)
+        scores = estimates if deviations is None else estimates - np.float32(caution) * deviations
+        scores = np.where(items.there, scores, -np.inf)
         if exclude_seen:
             scores[seen] = -np.inf
-        chosen = best(scores, how_many(n))
-        shown = engine.within_scale(scores)
-        return [Recommendation(*_named(engine, i, shown)) for i in chosen]
+        shown = engine.within_scale(estimates)
+        return [
+            Recommendation(
+                *_named(engine, i, shown), None if deviations is None else float(deviations[i])
+            )
+            for i in best(scores, how_many(n))
+        ]
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""

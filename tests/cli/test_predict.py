@@ -32,9 +32,11 @@ def test_one_pair(run: Run, run_json: RunJson, model: Path) -> None:
     assert f"{expected.estimate:.3f}" in shown
 
 
-def test_a_stranger_gets_the_mean_and_the_reason(run_json: RunJson, model: Path) -> None:
+def test_a_stranger_gets_what_is_usual_and_the_reason(run_json: RunJson, model: Path) -> None:
     found = run_json("predict", model, "--user", "nobody", "--item", 100)
-    assert found["estimate"] == pytest.approx(REC.load(model).graph.mean)
+    expected = REC.load(model).predict("nobody", 100)
+    assert found["estimate"] == pytest.approx(expected.estimate)
+    assert found["deviation"] == pytest.approx(expected.deviation)
     assert "nobody" in found["reason"]
 
 
@@ -48,7 +50,7 @@ def test_a_file_of_pairs(
     out = pairs.with_name(f"out{suffix}")
     assert run("predict", model, "--pairs", pairs, "--out", out).exit_code == 0
     frame = read(out)
-    assert frame.columns == ["user_id", "item_id", "estimate", "reason"]
+    assert frame.columns == ["user_id", "item_id", "estimate", "reason", "deviation"]
     expected = REC.load(model).predict([1, "nobody", 2], [100, 101, 100])
     assert frame["estimate"].to_list() == pytest.approx(expected.estimates.tolist())
     assert [reason is None for reason in frame["reason"]] == [True, False, True]

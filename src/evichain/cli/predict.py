@@ -64,6 +64,7 @@ def predict(
 
 
 def _predict_one(model: Path, user: str, item: str, *, json: bool) -> None:
+    from evichain.protocol import COVERAGE
     from evichain.recommender import REC
 
     loaded = REC.load(model)
@@ -71,9 +72,17 @@ def _predict_one(model: Path, user: str, item: str, *, json: bool) -> None:
     title = title_of(loaded.graph, item)
     if json:
         asked = {"user": user, "item": item, "title": title}
-        print_json({**asked, "estimate": found.estimate, "reason": found.reason})
+        doubt = {"deviation": found.deviation, "interval": found.interval()}
+        print_json({**asked, "estimate": found.estimate, "reason": found.reason, **doubt})
         return
-    facts = {"estimate": f"{found.estimate:.3f}", "reason": found.reason}
+    between = found.interval()
+    facts = {
+        "estimate": f"{found.estimate:.3f}",
+        f"{COVERAGE:.0%} lie between": f"{between[0]:.2f} and {between[1]:.2f}"
+        if between
+        else None,
+        "reason": found.reason,
+    }
     print_facts(f"user {user}, {title}", facts)
 
 
@@ -92,6 +101,8 @@ def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, js
     found = REC.load(model).predict(frame["user_id"].to_list(), frame["item_id"].to_list())
     reasons = pl.Series("reason", list(found.reasons), dtype=pl.String)
     frame = frame.with_columns(pl.Series("estimate", found.estimates), reasons)
+    if found.deviations is not None:
+        frame = frame.with_columns(pl.Series("deviation", found.deviations))
     impossible = len(reasons) - reasons.null_count()
     if out is not None:
         with replacing(out, force=force) as beside:

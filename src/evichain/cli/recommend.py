@@ -47,6 +47,15 @@ def recommend(
         str | None,
         typer.Option(metavar="ITEM", help="List the items most like this one.", show_default=False),
     ] = None,
+    caution: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            min=0.0,
+            help="Rank by the estimate less X deviations: the surer, the higher. Needs a recipe "
+            "that tells deviations.",
+        ),
+    ] = 0.0,
     json: Json = False,
 ) -> None:
     """Recommend items, for a user or for someone who is not in the data."""
@@ -69,8 +78,11 @@ def recommend(
         whom = user if user is not None else list(pairs.items())
         stranger = "Say what they rated: --rated ITEM=RATING, instead of USER."
         with unknown_means(stranger if user is not None else "The model has no ratings of it."):
-            best = loaded.recommend(whom, n, exclude_seen=not include_seen)
-        rows = [{"item": r.item, "title": r.title, "estimate": r.estimate} for r in best]
+            best = loaded.recommend(whom, n, exclude_seen=not include_seen, caution=caution)
+        rows = [
+            {"item": r.item, "title": r.title, "estimate": r.estimate, "deviation": r.deviation}
+            for r in best
+        ]
         title = f"For user {user}" if user is not None else "For someone who rated these"
     if not rows:
         note("nothing: no chain of evidence leads to a prototype, or everything has been seen")

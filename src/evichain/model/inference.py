@@ -65,6 +65,13 @@ class Ends:
     doubts: Floats | None
     there: Flags
 
+    def deviations(self, others: "Ends") -> Floats | None:
+        """The deviations expected between the first of these and each of the others."""
+        if self.doubts is None or others.doubts is None:
+            return None
+        found: Floats = np.exp(self.doubts[0] + others.doubts)
+        return found
+
 
 def ends(
     chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, *, seed: int = STABLE
