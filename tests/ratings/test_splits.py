@@ -16,9 +16,11 @@ from evichain.ratings import (
     Ratings,
     Side,
     Split,
+    cold_split,
     cold_start,
     given_split,
     growth,
+    growth_split,
     kfold,
     load_split,
     random_split,
@@ -56,7 +58,8 @@ def rows(ratings: Ratings) -> list[tuple[object, ...]]:
 @given(ratings=tables(), seed=st.integers(0, 9))
 def test_splits_part_the_ratings(name: str, ratings: Ratings, seed: int) -> None:
     split = SPLITS[name](ratings, seed)
-    assert sorted(rows(split.train) + rows(split.test)) == sorted(rows(ratings))
+    later = [] if split.later is None else rows(split.later)
+    assert sorted(rows(split.train) + later + rows(split.test)) == sorted(rows(ratings))
     assert len(split.train)
     assert len(split.test)
     again = SPLITS[name](ratings, seed)
@@ -88,12 +91,31 @@ def test_users_are_held_out_whole() -> None:
     assert len(test) == 8
 
 
-def test_given_ratings_of_held_out_users_stay() -> None:
+def test_given_ratings_of_held_out_users_come_later() -> None:
     split = user_split(table(), 0.8, given=3)
     held = set(split.test.frame["user_id"])
-    counts = split.train.frame.group_by("user_id").len().rows()
-    assert all(count == 3 for user, count in counts if user in held)
+    assert split.later is not None
+    assert dict(split.later.frame.group_by("user_id").len().rows()) == dict.fromkeys(held, 3)
+    assert not held & set(split.train.frame["user_id"])
     assert len(held) == 8
+
+
+def test_growth_tests_on_what_is_new_and_learns_from_what_was_there() -> None:
+    split = growth_split(table(), 0.4, prototypes=2)
+    assert split.later is not None
+    users, items = (set(split.train.frame[column]) for column in ("user_id", "item_id"))
+    for user, item, *_ in rows(split.test):
+        assert user not in users or item not in items
+    whole = random_split(table(), 0.8)
+    assert sorted(rows(split.train) + rows(split.later)) == sorted(rows(whole.train))
+    assert set(rows(split.test)) <= set(rows(whole.test))
+
+
+def test_cold_users_keep_few_ratings_and_the_test_part_stays_whole() -> None:
+    split, whole = cold_split(table(), 5, 2), random_split(table(), 0.8)
+    counts = split.train.frame.group_by("user_id").len()["len"].to_list()
+    assert counts.count(2) >= 5
+    assert rows(split.test) == rows(whole.test)
 
 
 def test_given_ratings_are_spelled(data: Path) -> None:

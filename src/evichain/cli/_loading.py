@@ -1,5 +1,6 @@
 """Ratings for a verb, whole or split, with what the user should know of them said on stderr."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evichain.cli._output import note
@@ -8,23 +9,33 @@ if TYPE_CHECKING:
     from evichain.ratings import Ratings
 
 
-def load_parts(
-    data: str, split: str | None, seed: int
-) -> tuple["Ratings", "Ratings | None", str | None]:
-    """The ratings to learn from, those to be tested on, and the split's name."""
+@dataclass(frozen=True)
+class Parts:
+    """The ratings to learn from, those that come later and those to be tested on."""
+
+    train: "Ratings"
+    later: "Ratings | None" = None
+    test: "Ratings | None" = None
+    name: str | None = None
+
+
+def load_parts(data: str, split: str | None, seed: int) -> Parts:
+    """The parts of a split, or all ratings without one."""
     from evichain.ratings import load_ratings, load_split
 
     if split in (None, "none"):
         ratings = load_ratings(data)
         _say_duplicates(ratings)
         note(f"{ratings.name}: {len(ratings):,} ratings")
-        return ratings, None, None
+        return Parts(ratings)
     assert split is not None
     parts = load_split(data, split, seed)
     _say_duplicates(parts.train)
-    counts = f"{len(parts.train):,} ratings to train on, {len(parts.test):,} to test on"
-    note(f"{parts.train.name}, {parts.name}: {counts}")
-    return parts.train, parts.test, parts.name
+    counts = f"{len(parts.train):,} ratings to train on"
+    if parts.later is not None:
+        counts += f", {len(parts.later):,} that come later"
+    note(f"{parts.train.name}, {parts.name}: {counts}, {len(parts.test):,} to test on")
+    return Parts(parts.train, parts.later, parts.test, parts.name)
 
 
 def _say_duplicates(ratings: "Ratings") -> None:

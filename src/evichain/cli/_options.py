@@ -32,8 +32,10 @@ Split = Annotated[
     typer.Option(
         "--split",
         metavar="SPEC",
-        help="random:0.8, kfold:5/0, users:0.8 (whole users are held out), users:0.8/5 (but for 5 "
-        "ratings of each), time:0.8, a named split of the data (u1), or TRAIN_FILE,TEST_FILE.",
+        help="random:0.8, kfold:5/0, users:0.8 (whole users are held out), users:0.8/5 (5 ratings "
+        "of each come after training), time:0.8, growth:0.2 (all but a fifth of users and items "
+        "come after training), cold:50/5 (50 users have 5 ratings), a named split of the data "
+        "(u1), or TRAIN_FILE,TEST_FILE.",
         show_default=False,
     ),
 ]

@@ -44,7 +44,8 @@ def step(
 
     chosen = settings_for(recipe, **{"seed": seed, **settings})
     begun = time.perf_counter()
-    ratings, _, name = load_parts(data, split, seed)
+    parts = load_parts(data, split, seed)
+    ratings, name = parts.train, parts.name
     loaded = time.perf_counter() - begun
 
     from evichain.bench import bench_step, peak_bytes

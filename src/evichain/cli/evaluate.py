@@ -59,8 +59,8 @@ def evaluate(
     if seed is None:
         known = loaded.training.get("split_seed")
         seed = loaded.settings.seed if known is None else int(known)
-    rest, tested, name = load_parts(data, split, seed)
-    tested = rest if tested is None else tested
+    parts = load_parts(data, split, seed)
+    name, tested = parts.name, parts.train if parts.test is None else parts.test
     seen = count_seen(loaded.graph, tested)
     begun = time.perf_counter()
     evaluation = loaded.evaluate(tested)

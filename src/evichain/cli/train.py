@@ -62,7 +62,8 @@ def train(
 
     changes = {"seed": seed, **settings}
     settings_for(recipe, **changes)
-    learned, tested, name = load_parts(data, split, seed)
+    parts = load_parts(data, split, seed)
+    learned, tested, name = parts.train, parts.test, parts.name
 
     from evichain.recommender import REC
 
@@ -76,6 +77,8 @@ def train(
             raise KeyboardInterrupt(left) from None
         raise
     seconds = time.perf_counter() - begun
+    if parts.later is not None:
+        model.add(parts.later)
     model.training |= {"data": data, "split": name, "split_seed": seed if name else None}
     if out is not None:
         with replacing(out, force=force) as beside:
@@ -93,6 +96,7 @@ def train(
         "paper_rmse": paper_rmse(data, name),
         "seen": seen,
         "train_ratings": len(learned),
+        "later_ratings": len(parts.later) if parts.later is not None else 0,
         "validation_rmse": model.training.get("validation_rmse"),
         "parameters": model.parameter_count,
         "steps": model.training.get("steps"),

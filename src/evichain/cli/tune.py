@@ -70,7 +70,8 @@ def tune(
 
     tuning.check_installed()
     tuning.search_space(recipe, settings, wanted)
-    learned, _, name = load_parts(data, split, seed)
+    parts = load_parts(data, split, seed)
+    learned, name = parts.train, parts.name
     found = tuning.tune(
         learned,
         recipe=recipe,

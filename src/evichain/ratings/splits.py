@@ -24,11 +24,15 @@ from evichain.ratings.table import Column, Ratings
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Ratings to learn from and ratings to be tested on."""
+    """Ratings to learn from and ratings to be tested on.
+
+    `later` are those that come between the two: evidence that nothing was learned from.
+    """
 
     train: Ratings
     test: Ratings
     name: str
+    later: Ratings | None = None
 
 
 def random_split(ratings: Ratings, fraction: float = 0.8, seed: int = 0) -> Split:
@@ -60,9 +64,9 @@ def user_split(
         ratings: what to split.
         fraction: the share of users who are not held out.
         seed: of the draw.
-        given: how many random ratings of each user held out stay in the training part, as what
-            is known of a new user. None of them by default: then nothing is known of anyone who
-            is tested.
+        given: how many random ratings of each user held out come after training, as what is
+            known of a new user. None of them by default: then nothing is known of anyone who is
+            tested.
     """
     name = f"users:{fraction:g}" + (f"/{given}" if given is not None else "")
     codes, users = codes_of(ratings, Side.USER)
@@ -71,11 +75,13 @@ def user_split(
     held = np.zeros(len(users), dtype=bool)
     held[order[_share(len(users), fraction, name) :]] = True
     tested = held[codes]
-    if given is not None:
-        if given < 0:
-            raise SplitError(f"given is {given}", where=name, right="It is 0 or more.")
-        tested &= rank_within(codes, draws) >= given
-    return _parted(ratings, np.flatnonzero(tested), name)
+    if given is None:
+        return _parted(ratings, np.flatnonzero(tested), name)
+    if given < 0:
+        raise SplitError(f"given is {given}", where=name, right="It is 0 or more.")
+    known = held[codes] & (rank_within(codes, draws) < given)
+    parted = _parted(ratings.take(~known), np.flatnonzero(tested[~known]), name)
+    return replace(parted, later=ratings.take(known))
 
 
 def time_split(ratings: Ratings, fraction: float = 0.8) -> Split:
@@ -164,7 +170,49 @@ def cold_start(train: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> R
     return train.take(~cold[codes] | (rank_within(codes, draws) < n_ratings))
 
 
-SPELLINGS = "random:0.8, kfold:5/0, users:0.8, users:0.8/5, time:0.8, TRAIN_FILE,TEST_FILE"
+def growth_split(
+    ratings: Ratings, fraction: float = 0.2, seed: int = 0, *, prototypes: int = 50
+) -> Split:
+    """Learn from a `fraction` of users and items, then meet all others: online, as in the paper.
+
+    Of a random four fifths of the ratings, those among the first users and items are learned
+    from and the rest comes later; tested are the ratings of the other fifth that a new user or
+    a new item has part in.
+
+    Args:
+        prototypes: how many of the most rated users, and of the items, are among the first.
+    """
+    name = f"growth:{fraction:g}"
+    whole = random_split(ratings, 0.8, seed)
+    always = {side: _most_rated(whole.train, side, prototypes) for side in Side}
+    first = growth(whole.train, fraction, seed, always=always)[0]
+    columns = [side.column for side in Side]
+    later = whole.train.frame.join(first.frame, on=columns, how="anti", maintain_order="left")
+    known = [pl.col(c).is_in(first.frame[c].unique().implode()) for c in columns]
+    test = whole.test.frame.filter(~(known[0] & known[1]))
+    for part, frame in (("test", test), ("later", later)):
+        if frame.is_empty():
+            raise SplitError(f"the {part} part would be empty", where=name, right="Grow by less.")
+    return Split(first, replace(ratings, frame=test), name, replace(ratings, frame=later))
+
+
+def cold_split(ratings: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> Split:
+    """A random split in which `n_users` users have but `n_ratings` ratings to learn from."""
+    whole = random_split(ratings, 0.8, seed)
+    train = cold_start(whole.train, n_users, n_ratings, seed)
+    return Split(train, whole.test, f"cold:{n_users}/{n_ratings}")
+
+
+def _most_rated(ratings: Ratings, side: Side, count: int) -> Column:
+    codes, ids = codes_of(ratings, side)
+    order = np.argsort(-np.bincount(codes, minlength=len(ids)), kind="stable")[:count]
+    return ids[order].to_list()
+
+
+SPELLINGS = (
+    "random:0.8, kfold:5/0, users:0.8, users:0.8/5, time:0.8, growth:0.2, cold:50/5, "
+    "TRAIN_FILE,TEST_FILE"
+)
 """The splits that `load_split` understands for any data; some data sets have named ones too."""
 
 _NAMED = (".base", ".train")
@@ -176,7 +224,8 @@ def load_split(data: str | Path, spec: str, seed: int = 0) -> Split:
     Args:
         data: a name of the catalogue or a path, as for `load_ratings`.
         spec: `random:0.8`, `kfold:5/0`, `users:0.8`, `users:0.8/5` (5 ratings of each user held
-            out stay in the training part) or `time:0.8`; the name of a split that the data
+            out come after training), `time:0.8`, `growth:0.2` (see `growth_split`) or
+            `cold:50/5` (see `cold_split`); the name of a split that the data
             brings along, such as `u1` of ml-100k; or `TRAIN_FILE,TEST_FILE`, two paths (from the
             current folder or from the folder `data`).
         seed: of the draw, where there is one.
@@ -189,7 +238,7 @@ def load_split(data: str | Path, spec: str, seed: int = 0) -> Split:
     kind, _, rest = spec.partition(":")
     try:
         share, k, fold, given = 0.0, 0, 0, None
-        if kind == "kfold":
+        if kind in ("kfold", "cold"):
             k, fold = (int(part) for part in rest.split("/"))
         elif kind == "users" and "/" in rest:
             first, _, second = rest.partition("/")
@@ -206,6 +255,10 @@ def load_split(data: str | Path, spec: str, seed: int = 0) -> Split:
         return user_split(load_ratings(data), share, seed, given=given)
     if kind == "time":
         return time_split(load_ratings(data), share)
+    if kind == "growth":
+        return growth_split(load_ratings(data), share, seed)
+    if kind == "cold":
+        return cold_split(load_ratings(data), k, fold, seed)
     raise _misspelled(spec)
 
 
