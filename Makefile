@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?= ml-100k
-ITERATIONS ?= 2000
+RECIPE ?= plus
+ITERATIONS ?=
 
 .PHONY: help demo test lint format bench clean
 
@@ -20,7 +21,7 @@ $(READY): pyproject.toml requirements.lock
 	@touch $@
 
 demo: $(READY) ## Train REC on MovieLens-100K, recommend, and explain
-	@BIN=$(BIN) DATA=$(DATA) ITERATIONS=$(ITERATIONS) examples/demo.sh
+	@BIN=$(BIN) DATA=$(DATA) RECIPE=$(RECIPE) ITERATIONS=$(ITERATIONS) examples/demo.sh
 
 # The tests' models are tiny: more threads than one would only wait for each other.
 test: lint ## Lint, types and all tests

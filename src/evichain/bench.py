@@ -93,7 +93,7 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
         plans.append(batch.plan)
         last = now
     # Alone, after the steps: a plan made alongside would slow the products down.
-    gemm_times = [_gemm_seconds(plan, settings) for plan in plans]
+    gemm_times = [_gemm_seconds(plan, chain) for plan in plans]
     step_times, gemm_times = step_times[_WARM_UP:], gemm_times[_WARM_UP:]
     plan = plans[-1]
     return {
@@ -127,17 +127,14 @@ def _step(chain: Chain, optimizer: torch.optim.Adam, batch: Batch, regularizatio
     optimizer.step()
 
 
-def _gemm_seconds(plan: Plan, settings: Settings) -> float:
+def _gemm_seconds(plan: Plan, chain: Chain) -> float:
     """The time of the step's matrix products alone: forward, and both of the backward ones."""
-    size, width = settings.embedding_size, settings.width
     shapes: list[tuple[int, int, int]] = []
     for depth, side, block in plan.upward():
         if block.layout is None or not len(block.entities):
             continue
         below = plan.blocks[depth + 1, side.opposite].rows
-        shapes.append((below, size, width))
-        shapes += [(len(block.layout.pair_value), width, width)] * (settings.hidden_layers - 1)
-        shapes.append((len(block.entities) + len(block.variant_node), width, size))
+        shapes += chain.generator(side, depth).products(below, block)
     inputs = [
         (torch.ones(rows, wide), torch.ones(wide, out), torch.ones(rows, out))
         for rows, wide, out in shapes

@@ -77,6 +77,16 @@ class ChannelGenerator(Generator):
         )
         return row.squeeze(0)
 
+    def products(self, below: int, block: Block) -> list[tuple[int, int, int]]:
+        """One a layer, and the matrices of the regressions."""
+        assert block.layout is not None
+        layers = (self.direct, self.hidden, self.last)
+        return [
+            (below, self.project.in_features, self.project.out_features),
+            (len(block.layout.link_pair), self.sizes[0], self.sizes[0]),
+            *((len(block.entities), each.in_features, each.out_features) for each in layers),
+        ]
+
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """All rows of a block."""
         layout = block.layout

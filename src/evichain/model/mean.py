@@ -35,6 +35,17 @@ class MeanGenerator(Generator):
         """The mean of f over the evidence."""
         return self.contribution(evidence, ratings).mean(dim=0)
 
+    def products(self, below: int, block: Block) -> list[tuple[int, int, int]]:
+        """One a layer: by source, by pair, by embedding."""
+        assert block.layout is not None
+        width, pairs = self.last.in_features, len(block.layout.pair_value)
+        made = len(block.entities) + len(block.variant_node)
+        return [
+            (below, self.first.in_features - 1, width),
+            *((pairs, width, width) for _ in self.middle),
+            (made, width, self.last.out_features),
+        ]
+
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """All means of a block."""
         layout = block.layout
