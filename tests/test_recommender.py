@@ -236,3 +236,15 @@ def test_caution_prefers_what_is_sure() -> None:
     doubts = [r.deviation or 0.0 for r in wary]
     assert doubts == sorted(doubts)
     assert [r.estimate for r in bold] == sorted((r.estimate for r in bold), reverse=True)
+
+
+def test_other_amounts_of_evidence() -> None:
+    model = small_plus().fit(planted_blocks())
+    users, items = planted_blocks().frame["user_id"], planted_blocks().frame["item_id"]
+    own = model.predict(users, items).estimates
+    same = model.with_evidence(model.settings.evidence_limit)
+    assert np.array_equal(same.predict(users, items).estimates, own)
+    everything = model.with_evidence()
+    assert everything.settings.evidence_limit == len(model.graph)
+    assert not np.array_equal(everything.predict(users, items).estimates, own)
+    assert np.array_equal(model.predict(users, items).estimates, own)

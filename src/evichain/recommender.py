@@ -1,6 +1,7 @@
 """The estimator that users import: fit, predict, recommend, similar_items, explain, add."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, overload
@@ -16,7 +17,15 @@ from evichain.evidence.trace import Piece, Trace
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
-from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
+from evichain.protocol import (
+    COVERAGE,
+    ManyIds,
+    Prediction,
+    Predictions,
+    Recommendation,
+    Similar,
+    deviations_for,
+)
 from evichain.ranking import Ranking
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
@@ -35,12 +44,17 @@ _FEWEST_TO_CUT = 100
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How far predictions are from ratings; impossible ones count with the mean they gave."""
+    """How far predictions are from ratings; impossible ones count with the mean they gave.
+
+    `covered` is the share of ratings within their intervals, which is to be
+    `evichain.protocol.COVERAGE`; None for a model that tells no deviations.
+    """
 
     rmse: float
     mae: float
     ratings: int
     impossible: int
+    covered: float | None = None
 
 
 class REC:
@@ -162,6 +176,22 @@ class REC:
         self._state = self._engine.extended(as_ratings(ratings))
         return self
 
+    def with_evidence(self, limit: int | None = None) -> "REC":
+        """The same model, answering from other amounts of evidence.
+
+        Args:
+            limit: how many pieces at depth 0, halved at each depth with telescoping; all of them
+                at every depth by default.
+        """
+        engine = self._engine
+        changes = {"evidence_limit": limit}
+        if limit is None:
+            changes = {"evidence_limit": max(len(engine.graph), 1), "telescoping": False}
+        twin = copy(self)
+        twin.settings = settings_for(self.recipe, **{**engine.settings.model_dump(), **changes})
+        twin._state = Engine(engine.chain, engine.pool, twin.settings)
+        return twin
+
     # questions
 
     @overload
@@ -253,11 +283,16 @@ class REC:
         table = as_ratings(test)
         found = self._predict(table.frame["user_id"], table.frame["item_id"])
         errors = found.estimates - table.frame["rating"].to_numpy()
+        covered = None
+        if found.deviations is not None:
+            reach = deviations_for(COVERAGE) * found.deviations
+            covered = float(np.mean(np.abs(errors) <= reach))
         return Evaluation(
             rmse=float(np.sqrt(np.mean(np.square(errors, dtype=np.float64)))),
             mae=float(np.mean(np.abs(errors), dtype=np.float64)),
             ratings=len(table),
             impossible=sum(reason is not None for reason in found.reasons),
+            covered=covered,
         )
 
     def rank(

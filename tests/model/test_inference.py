@@ -9,6 +9,7 @@ from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.model import inference
 from evichain.model.chain import Chain
+from evichain.model.mean import MeanGenerator
 from evichain.model.settings import ChainSettings
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
@@ -29,7 +30,7 @@ def test_estimates_equal_the_chain_whatever_the_chunk(
     with torch.no_grad():
         expected = chain(plan).numpy()
     for links in (1, 200 * policy.limit(0)):
-        monkeypatch.setattr(inference, "_LINKS", links)
+        monkeypatch.setattr(MeanGenerator, "links_at_once", links)
         monkeypatch.setattr(inference, "_PAIRS", 3)
         found, _, there = inference.estimates(chain, pool, policy, (users, items))
         np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)

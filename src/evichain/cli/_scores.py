@@ -33,6 +33,7 @@ def scores(evaluation: "Evaluation | None") -> dict[str, Any]:
         "test_mae": evaluation.mae if evaluation else None,
         "test_ratings": evaluation.ratings if evaluation else None,
         "impossible": evaluation.impossible if evaluation else None,
+        "covered": evaluation.covered if evaluation else None,
     }
 
 
@@ -95,7 +96,11 @@ def print_scores(title: str, found: Mapping[str, Any], more: Mapping[str, Cell])
     if found["test_rmse"] is not None:
         beside = f"   (the paper: {found['paper_rmse']:.3f})" if found["paper_rmse"] else ""
         facts["test RMSE"] = f"{found['test_rmse']:.4f}{beside}"
+        if found.get("all_evidence_rmse") is not None:
+            facts["with all evidence"] = f"{found['all_evidence_rmse']:.4f}"
         facts["test MAE"] = f"{found['test_mae']:.4f}"
+        if found["covered"] is not None:
+            facts["within 80% intervals"] = f"{found['covered']:.1%}"
         facts["test ratings"] = found["test_ratings"]
         facts["impossible predictions"] = found["impossible"]
     if found.get("top"):

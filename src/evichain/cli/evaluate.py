@@ -50,6 +50,14 @@ def evaluate(
             "Relevant is what the user rated at or above the model's mean.",
         ),
     ] = 10,
+    all_evidence: Annotated[
+        bool,
+        typer.Option(
+            "--all-evidence",
+            help="Also tell the error with all evidence at every depth, beside that with the "
+            "model's limit.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Test a model on ratings: all of DATA, or the test part of a split of it."""
@@ -65,6 +73,7 @@ def evaluate(
     begun = time.perf_counter()
     evaluation = loaded.evaluate(tested)
     say_doubts(evaluation, seen, name)
+    unlimited = loaded.with_evidence().evaluate(tested).rmse if all_evidence else None
     ranking = loaded.rank(tested, top, progress=True) if top else None
     if ranking:
         say_unranked(ranking)
@@ -75,6 +84,7 @@ def evaluate(
         "seed": seed if name else None,
         "recipe": loaded.recipe,
         **scores(evaluation),
+        "all_evidence_rmse": unlimited,
         **ranks(ranking),
         "paper_rmse": paper_rmse(data, name),
         "seen": seen,

@@ -20,7 +20,7 @@ class Policy(BaseModel):
 
     max_depth: int = Field(default=4, ge=0, le=16)
     """MD: the depth at which only prototypes answer."""
-    evidence_limit: int = Field(default=80, ge=1, le=1_000_000)
+    evidence_limit: int = Field(default=80, ge=1, le=2**31)
     """EL: how many pieces of evidence an embedding is generated from at most."""
     telescoping: bool = True
     """TEL: halve the evidence limit at each depth."""

@@ -40,6 +40,7 @@ class ChannelGenerator(Generator):
         deviation: the standard deviation of the ratings.
     """
 
+    links_at_once = 1 << 22
     unit: Tensor
 
     def __init__(self, settings: ChainSettings, mean: float, deviation: float) -> None:

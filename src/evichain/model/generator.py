@@ -14,6 +14,9 @@ class Generator(nn.Module, ABC):
     block at once.
     """
 
+    links_at_once: int
+    """How many links the blocks at the top may have where memory is to be bounded."""
+
     @abstractmethod
     def forward(self, evidence: Tensor, ratings: Tensor) -> Tensor:
         """The embedding behind which this evidence stands, a row and a rating a piece."""

@@ -16,7 +16,6 @@ from evichain.model.channels import BESIDE_STATE
 from evichain.model.head import BaselineHead
 from evichain.ratings.side import Side
 
-_LINKS = 1 << 19
 _PAIRS = 1 << 20
 
 
@@ -35,7 +34,7 @@ def embeddings(
     out = np.zeros((len(entities), size), np.float32)
     possible = np.zeros(len(entities), np.bool_)
     nobody = np.empty(0, np.int32)
-    step = max(1, _LINKS // policy.limit(depth))
+    step = max(1, chain.generator(side, 0).links_at_once // policy.limit(depth))
     for start in range(0, len(entities), step):
         chunk = entities[start : start + step]
         asked = (chunk, nobody) if side is Side.USER else (nobody, chunk)

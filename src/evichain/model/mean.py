@@ -17,6 +17,8 @@ class MeanGenerator(Generator):
     so it comes after the mean, once an embedding.
     """
 
+    links_at_once = 1 << 19
+
     def __init__(self, size: int, width: int, hidden_layers: int) -> None:
         super().__init__()
         self.first = nn.Linear(size + 1, width)
