@@ -47,14 +47,14 @@ PLUS: Mapping[str, Any] = {
     "cycle_blocking": False,
     "max_depth": 3,
     "evidence_limit": 512,
-    "embedding_size": 48,
-    "key_size": 40,
+    "embedding_size": 64,
+    "key_size": 56,
     "channel_size": 24,
     "width": 96,
     "iterations": 300,
     "batch_size": 65536,
     "batch_share": 0.2,
-    "learning_rate": 4e-3,
+    "learning_rate": 5e-3,
     "warmup": 30,
     "gradient_limit": 1.0,
     "averaging": 0.98,
@@ -83,7 +83,7 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     >>> settings_for("paper", evidence_limit=40).evidence_limit
     40
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
-    [300, 600, 600]
+    [300, 700, 700]
     """
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
@@ -108,4 +108,4 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
 def _adapted(ratings: int) -> dict[str, Any]:
     """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer."""
     tens = min(max(math.log10(max(ratings, 1)) - 5, 0.0), 1.0)
-    return {"iterations": round(300 * (1 + tens)), "evidence_dropout": round(0.5 - 0.4 * tens, 3)}
+    return {"iterations": round(300 + 400 * tens), "evidence_dropout": round(0.5 - 0.4 * tens, 3)}
