@@ -10,9 +10,16 @@ import pytest
 
 from evichain import REC, Ratings
 from evichain.engine import Engine
-from evichain.errors import EvichainError, ModelError, NotFittedError, UnknownEntityError
+from evichain.errors import (
+    EvichainError,
+    ModelError,
+    NotFittedError,
+    SettingsError,
+    UnknownEntityError,
+)
 from evichain.evidence.pool import Pool
 from evichain.ratings.graph import Graph
+from evichain.recipes import settings_for
 from evichain.testing import CHECKS, planted_blocks
 from evichain.testing.expectations import Check
 
@@ -248,3 +255,16 @@ def test_other_amounts_of_evidence() -> None:
     assert everything.settings.evidence_limit == len(model.graph)
     assert not np.array_equal(everything.predict(users, items).estimates, own)
     assert np.array_equal(model.predict(users, items).estimates, own)
+
+
+def test_a_clone_leaves_to_the_recipe_what_was_left_to_it(tmp_path: Path) -> None:
+    twin = REC(**REC(width=32).get_params())
+    assert twin.settings == settings_for("plus", width=32)
+    assert twin.set_params(recipe="paper").settings == settings_for("paper", width=32)
+    fitted = small_plus().fit(planted_blocks())
+    fitted.save(tmp_path / "model")
+    loaded = REC.load(tmp_path / "model")
+    assert loaded.get_params() == fitted.get_params()
+    assert loaded.settings == fitted.settings
+    with pytest.raises(SettingsError, match="no setting 'foo'"):
+        REC(foo=None)

@@ -40,7 +40,8 @@ class Prediction:
 
     Attributes:
         estimate: the rating expected.
-        reason: why nothing better than a mean could be said; None when something could.
+        reason: why there is no chain of evidence, so that the estimate is a mean or a prior;
+            None when there is one.
         deviation: how far the rating is expected to be off; None when that is not known.
     """
 

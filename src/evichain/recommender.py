@@ -1,6 +1,6 @@
 """The estimator that users import: fit, predict, recommend, similar_items, explain, add."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 from evichain.ratings.splits import random_split
 from evichain.ratings.table import Ratings
-from evichain.recipes import ADAPTIVE, settings_for
+from evichain.recipes import Settings, settings_for
 from evichain.saving import Saved, load_model, save_model
 from evichain.training.trainer import Trainer
 
@@ -67,7 +67,8 @@ class REC:
 
     Args:
         recipe: a named set of settings: "plus", or "paper" for the paper's own form.
-        settings: any of `evichain.recipes.Settings`, in place of the recipe's.
+        settings: any of `evichain.recipes.Settings`, in place of the recipe's; None leaves one
+            to the recipe.
 
     >>> from evichain.testing import planted_blocks
     >>> model = REC(iterations=30, embedding_size=4, width=16).fit(planted_blocks())
@@ -77,7 +78,7 @@ class REC:
 
     def __init__(self, recipe: str = "plus", **settings: Any) -> None:
         self.recipe = recipe
-        self._given = {name: value for name, value in settings.items() if value is not None}
+        self._given = _given(settings)
         self.settings = settings_for(recipe, **self._given)
         self.training: dict[str, Any] = {}
         self._state: Engine | None = None
@@ -89,15 +90,14 @@ class REC:
     # scikit-learn's protocol
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The recipe and all settings, by name; None for what is fitted to the data."""
-        fitted = dict.fromkeys(ADAPTIVE.get(self.recipe, ()))
-        return {"recipe": self.recipe, **self.settings.model_dump(), **fitted, **self._given}
+        """The recipe and all settings, by name; None for what is left to the recipe."""
+        return {"recipe": self.recipe, **dict.fromkeys(Settings.model_fields), **self._given}
 
     def set_params(self, **changes: Any) -> Self:
         """Change settings; they hold from the next `fit`."""
         given = {**self._given, **changes}
         recipe = given.pop("recipe", self.recipe)
-        given = {name: value for name, value in given.items() if value is not None}
+        given = _given(given)
         self.settings = settings_for(recipe, **given)
         self.recipe, self._given = recipe, given
         return self
@@ -259,7 +259,7 @@ class REC:
         return [Similar(*_named(engine, i, scores)) for i in best(scores, how_many(n))]
 
     def explain(self, user: Id, item: Id, pieces: int = 5, depth: int = 2) -> Trace:
-        """The evidence behind a prediction; the contributions add up to the estimate.
+        """The evidence behind a prediction, and what each piece brings to it; see `Trace.kind`.
 
         Args:
             pieces: how many pieces of evidence to show of each embedding.
@@ -342,6 +342,7 @@ class REC:
         saved = Saved(
             recipe=self.recipe,
             settings=engine.settings.model_dump(),
+            given=self._given,
             prototypes=engine.pool.ids,
             training=self.training,
             weights=dict(engine.chain.state_dict()),
@@ -354,7 +355,8 @@ class REC:
         """Read a model folder; the graph is mapped into memory as it is needed."""
         saved = load_model(Path(path))
         try:
-            model = cls(saved.recipe, **saved.settings)
+            model = cls(saved.recipe, **saved.given)
+            model.settings = settings_for(saved.recipe, **saved.settings)
             chain = Chain(
                 model.settings.chain,
                 [len(ids) for ids in saved.prototypes],
@@ -386,6 +388,15 @@ class REC:
         engine, asked = self._engine, (users, items)
         index = [engine.graph.ids[side].index(asked[side]) for side in Side]
         return engine.estimates(index, asked)
+
+
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are not left to the recipe, which is what None does."""
+    return {
+        name: value
+        for name, value in settings.items()
+        if value is not None or name not in Settings.model_fields
+    }
 
 
 def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:

@@ -27,10 +27,11 @@ _GRAPH = "graph"
 
 @dataclass(frozen=True)
 class Saved:
-    """What a model folder holds."""
+    """What a model folder holds; of its settings, `given` are those not left to the recipe."""
 
     recipe: str
     settings: dict[str, Any]
+    given: dict[str, Any]
     prototypes: tuple[Sequence[Id], Sequence[Id]]
     training: dict[str, Any]
     weights: dict[str, Tensor]
@@ -69,6 +70,7 @@ def _write(saved: Saved, folder: Path) -> None:
         "evichain": version("evichain"),
         "recipe": saved.recipe,
         "settings": saved.settings,
+        "given": saved.given,
         "prototypes": {"user": list(saved.prototypes[0]), "item": list(saved.prototypes[1])},
         "training": saved.training,
     }
@@ -97,6 +99,7 @@ def load_model(path: Path) -> Saved:
         return Saved(
             recipe=card["recipe"],
             settings=dict(card["settings"]),
+            given=dict(card.get("given", card["settings"])),
             prototypes=(card["prototypes"]["user"], card["prototypes"]["item"]),
             training=dict(card["training"]),
             weights=load_file(path / _WEIGHTS),

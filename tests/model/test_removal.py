@@ -54,7 +54,11 @@ def test_a_piece_is_worth_what_the_recursion_loses_without_it(pool: Pool, policy
     found = trace(chain, pool, policy, user, item, pieces=3, depth=2)
     check_trace(found)
     assert found.kind == REMOVAL
+    with torch.no_grad():
+        recursion = Recursion(chain, pool, policy)
+        whole = float(recursion.predict(users[:1], items[:1])[0][0])
     scale = pool.graph.scale
+    assert found.estimate == pytest.approx(min(max(whole, scale.low), scale.high), abs=1e-5)
 
     def index(side: Side, identifier: object) -> int:
         return int(pool.graph.ids[side].index([identifier])[0])
@@ -75,9 +79,8 @@ def test_a_piece_is_worth_what_the_recursion_loses_without_it(pool: Pool, policy
                 rows = [chain.prior(s) if ends[s] is None else ends[s] for s in Side]
                 assert rows[0] is not None
                 assert rows[1] is not None
-                estimate = float(chain.head.estimate(rows[0], rows[1]))
-            left = min(max(estimate, scale.low), scale.high)
-            assert piece.contribution == pytest.approx(found.estimate - left, abs=1e-4)
+                left = float(chain.head.estimate(rows[0], rows[1]))
+            assert piece.contribution == pytest.approx(whole - left, abs=1e-4)
 
 
 def test_the_text_says_which_kind_it_is() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from evichain.model.settings import ChainSettings
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.ratings.splits import random_split
+from evichain.recipes import settings_for
 from evichain.testing import planted_blocks
 from evichain.training.settings import TrainingSettings
 from evichain.training.trainer import Trainer, learning_rate, make_batch
@@ -90,6 +92,7 @@ def test_hidden_targets_are_in_no_evidence() -> None:
 RUN = """
 import sys
 from pathlib import Path
+from typing import Any
 sys.path.insert(0, {tests!r})
 from tests.training.test_trainer import LONG, a_trainer
 trainer = a_trainer(LONG)
@@ -165,3 +168,39 @@ def test_annealing_goes_from_the_whole_step_size_to_nothing() -> None:
     assert rates == sorted(rates, reverse=True)
     constant = QUICK.model_copy(update={"annealing": False})
     assert learning_rate(constant, 100) == QUICK.learning_rate
+
+
+def a_plus_trainer(**changes: Any) -> Trainer:
+    settings = settings_for(
+        "plus", iterations=30, embedding_size=4, key_size=3, width=6, checkpoint_every=7, **changes
+    )
+    cut = random_split(planted_blocks(), 0.9, 1)
+    graph = Graph.build(cut.train)
+    pool = Pool.most_rated(graph, (10, 10))
+    torch.manual_seed(0)
+    chain = Chain(settings.chain, (10, 10), graph.mean, deviation=graph.deviation, depths=3)
+    index = [graph.ids[side].index(cut.test.frame[side.column]) for side in Side]
+    held = (index[0], index[1], cut.test.frame["rating"].to_numpy())
+    return Trainer(chain, pool, settings.policy, settings.training, held)
+
+
+class StopError(Exception):
+    """What ends a run in its middle."""
+
+
+def test_a_run_with_averaged_weights_resumes_exactly(tmp_path: Path) -> None:
+    whole, broken, resumed = a_plus_trainer(), a_plus_trainer(), a_plus_trainer()
+    whole.train()
+
+    def stop(step: int, values: dict[str, float]) -> None:
+        if step == 17:
+            raise StopError
+
+    broken.watch = stop
+    with pytest.raises(StopError):
+        broken.train(tmp_path)
+    resumed.train(tmp_path, resume=True)
+    assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(resumed), strict=True))
+    other = a_plus_trainer(presence_channel=False, residual_channel=True, channel_size=24)
+    with pytest.raises(ModelError, match="other settings"):
+        other.train(tmp_path, resume=True)

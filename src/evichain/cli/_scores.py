@@ -77,7 +77,7 @@ def say_doubts(evaluation: "Evaluation", seen: int, split: str | None) -> None:
             why = f": nothing is known of the users held out ({split}/5 keeps 5 ratings of each)"
         note(
             f"all {evaluation.ratings:,} predictions were impossible, so the error is that of "
-            f"the mean rating{why}"
+            f"what is usual{why}"
         )
 
 

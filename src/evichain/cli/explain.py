@@ -53,7 +53,7 @@ def explain(
 ) -> None:
     """Show who rated what behind a prediction, and what each piece of evidence adds to it.
 
-    The contributions add up to the estimate.
+    What the numbers mean depends on the recipe, and stands below the tree.
     """
     kind = _chosen(format, out, json=json)
     if out is not None:

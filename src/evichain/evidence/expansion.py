@@ -161,13 +161,15 @@ def _expand(
     hidden: Hidden,
 ) -> tuple[Longs, Ints, Ints, Floats, Ints, Ints]:
     only_prototypes = bottom and not keep_dead
-    capacity = 0
+    capacity = widest = 0
     for i in range(len(targets)):
-        capacity += min(limit, indptr[targets[i] + 1] - indptr[targets[i]])
+        wanted = min(limit, indptr[targets[i] + 1] - indptr[targets[i]])
+        capacity += wanted
+        widest = max(widest, wanted)
     ptr = np.zeros(len(targets) + 1, np.int64)
     entity = np.empty(capacity, np.int32)
     value = np.empty(capacity, np.float32)
-    places = np.empty(limit, np.int64)
+    places = np.empty(widest, np.int64)
     edges = 0
     for i in range(len(targets)):
         target = targets[i]

@@ -1,4 +1,4 @@
-"""The evidence behind one prediction, as a tree whose contributions add up to the estimate."""
+"""The evidence behind one prediction, as a tree with what each piece brings to the estimate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -51,15 +51,19 @@ class Piece:
     others: int = 0
     others_contribution: float = 0.0
 
-    def pruned(self, depth: int, pieces: int) -> "Piece":
-        """This piece with less below it: what is cut counts among the others."""
+    def pruned(self, depth: int, pieces: int, *, additive: bool = True) -> "Piece":
+        """This piece with less below it: what is cut counts among the others.
+
+        What it brings is summed up only where contributions are additive.
+        """
         kept = self.pieces[:pieces] if self.depth < depth else ()
         cut = self.pieces[len(kept) :]
         return replace(
             self,
-            pieces=tuple(piece.pruned(depth, pieces) for piece in kept),
+            pieces=tuple(piece.pruned(depth, pieces, additive=additive) for piece in kept),
             others=self.others + len(cut),
-            others_contribution=self.others_contribution + sum(p.contribution for p in cut),
+            others_contribution=self.others_contribution
+            + sum(p.contribution for p in cut if additive),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,9 +126,12 @@ class Trace:
     def pruned(self, *, depth: int, pieces: int) -> "Trace":
         """The same trace for less room: so deep, and so many pieces of each piece's evidence.
 
-        What is cut counts among the others, so that the contributions still add up.
+        What is cut counts among the others, so that additive contributions still add up.
         """
-        user, item = self.user.pruned(depth, pieces), self.item.pruned(depth, pieces)
+        additive = self.kind == ADDITIVE
+        user, item = (
+            root.pruned(depth, pieces, additive=additive) for root in (self.user, self.item)
+        )
         return replace(self, user=user, item=item)
 
     def text(self) -> str:

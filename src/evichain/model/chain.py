@@ -42,6 +42,7 @@ class Chain(nn.Module):
         super().__init__()
         plain = settings.generator == "mean"
         size = settings.embedding_size
+        self.settings = settings
         self.shared = settings.shared_generators
         self.prototypes = nn.ParameterList(
             nn.Parameter(torch.randn(counts[side], size) * 0.1)

@@ -34,17 +34,21 @@ def embeddings(
     out = np.zeros((len(entities), size), np.float32)
     possible = np.zeros(len(entities), np.bool_)
     nobody = np.empty(0, np.int32)
-    step = max(1, chain.generator(side, 0).links_at_once // policy.limit(depth))
-    for start in range(0, len(entities), step):
-        chunk = entities[start : start + step]
+    rows_of = pool.graph.rows[side]
+    known = np.maximum(entities, 0)
+    degrees = np.where(entities >= 0, rows_of.indptr[known + 1] - rows_of.indptr[known], 0)
+    links = np.cumsum(np.minimum(degrees, policy.limit(depth)))
+    chunks = np.diff(links // chain.generator(side, 0).links_at_once).nonzero()[0] + 1
+    for chunk_places in np.split(np.arange(len(entities)), chunks):
+        chunk = entities[chunk_places]
         asked = (chunk, nobody) if side is Side.USER else (nobody, chunk)
         plan = make_plan(pool, policy, *asked, seed=seed, depth=depth)
         with torch.inference_mode():
             rows = chain.embed(plan)[side].numpy()
         found = plan.rows[side]
         there = found >= 0
-        out[start : start + step][there] = rows[found[there]]
-        possible[start : start + step] = there
+        out[chunk_places[there]] = rows[found[there]]
+        possible[chunk_places] = there
     return out, possible
 
 

@@ -34,7 +34,7 @@ def removal_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> T
             prior = chain.prior(side) if row is None else row
             assert prior is not None
             pair[side] = prior
-            return min(max(float(chain.head.estimate(*pair)), scale.low), scale.high)
+            return float(chain.head.estimate(*pair))
 
         return estimate
 
@@ -44,7 +44,8 @@ def removal_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> T
         tracer.piece(side, 0, places[side], upward(side), None, whole - upward(side)(None))
         for side in Side
     )
-    return Trace(user, item, whole, kind=REMOVAL)
+    # What a piece is worth must show beyond the end of the scale too, so only this is cut.
+    return Trace(user, item, min(max(whole, scale.low), scale.high), kind=REMOVAL)
 
 
 @dataclass(frozen=True)

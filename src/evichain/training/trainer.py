@@ -262,6 +262,7 @@ class Trainer:
         """What must be the same for a checkpoint to be of this run."""
         digest = blake2b(digest_size=16)
         digest.update(self.policy.model_dump_json().encode())
+        digest.update(self.chain.settings.model_dump_json().encode())
         digest.update(self.settings.model_dump_json().encode())
         digest.update(",".join(str(tuple(p.shape)) for p in self.chain.parameters()).encode())
         digest.update(self.pool.graph.fingerprint.encode())

@@ -38,7 +38,7 @@ Space = Mapping[str, Range | Choices]
 SPACES: Mapping[str, Space] = {
     "plus": {
         "learning_rate": Range(1e-3, 1e-2),
-        "evidence_dropout": Range(0.0, 0.7),
+        "evidence_dropout": Range(0.0, 0.9),
         "key_size": Range(8, 64),
         "embedding_size": Range(16, 80),
         "channel_size": Range(8, 32),
