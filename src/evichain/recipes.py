@@ -107,8 +107,9 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
 
 def _adapted(ratings: int) -> dict[str, Any]:
     """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer."""
-    tens = min(max(math.log10(max(ratings, 1)) - 5, -1.0), 1.0)
+    many = min(max(math.log10(max(ratings, 1) / 1e5), 0.0), 1.0)
+    few = min(max(math.log10(5e4 / max(ratings, 1)), 0.0), 1.0)
     return {
-        "iterations": round(300 + 400 * max(tens, 0.0)),
-        "evidence_dropout": round(0.5 - (0.4 if tens > 0 else 0.2) * tens, 3),
+        "iterations": round(300 + 400 * many),
+        "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
     }
