@@ -34,8 +34,9 @@ class MeanGenerator(Generator):
         return result
 
     def forward(self, evidence: Tensor, ratings: Tensor) -> Tensor:
-        """The mean of f over the evidence."""
-        return self.contribution(evidence, ratings).mean(dim=0)
+        """The mean of f over the evidence, piece by piece as the paper writes it."""
+        pieces = zip(evidence, ratings, strict=True)
+        return torch.stack([self.contribution(v, r) for v, r in pieces]).mean(dim=0)
 
     def products(self, below: int, block: Block) -> list[tuple[int, int, int]]:
         """One a layer: by source, by pair, by embedding."""
