@@ -22,6 +22,8 @@ class Settings(Policy, ChainSettings, TrainingSettings):
                 raise ValueError("channels know no cycle_blocking; switch it off")
             if not (self.ridge_channel or self.residual_channel or self.presence_channel):
                 raise ValueError("a generator by channels needs at least one of them")
+            if self.pretrain_iterations:
+                raise ValueError("channels know no pretrain_iterations; set it to 0")
         return self
 
     @property
@@ -63,6 +65,7 @@ PLUS: Mapping[str, Any] = {
     "centring": False,
     "hide_targets": True,
     "evidence_dropout": 0.4,
+    "strangers": 0.02,
     "validation": 0.05,
     "validate_every": 25,
     "patience": 8,

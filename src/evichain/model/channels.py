@@ -41,6 +41,7 @@ class ChannelGenerator(Generator):
     """
 
     links_at_once = 1 << 22
+    has_prior = True
     unit: Tensor
 
     def __init__(self, settings: ChainSettings, mean: float, deviation: float) -> None:

@@ -9,6 +9,7 @@ a gradient.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,7 +25,6 @@ Upward = Callable[[Tensor | None], float]
 @torch.no_grad()
 def removal_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> Trace:
     """The trace of the one request of a plan, each piece with what is lost without it."""
-    scale = behind.pool.graph.scale
     places = [int(behind.plan.rows[side][0]) for side in Side]
     ends = [behind.rows[0, side][places[side]] for side in Side]
 
@@ -45,7 +45,8 @@ def removal_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> T
         for side in Side
     )
     # What a piece is worth must show beyond the end of the scale too, so only this is cut.
-    return Trace(user, item, min(max(whole, scale.low), scale.high), kind=REMOVAL)
+    estimate = behind.pool.graph.scale.within(np.array([whole], np.float32))
+    return Trace(user, item, float(estimate[0]), kind=REMOVAL)
 
 
 @dataclass(frozen=True)
