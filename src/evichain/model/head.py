@@ -72,11 +72,13 @@ class BaselineHead(Head):
 
     bounded = True
     unit: Tensor
+    strangeness: Tensor
 
     def __init__(self, settings: ChainSettings, mean: float, deviation: float) -> None:
         super().__init__()
         size = settings.embedding_size
         self.register_buffer("unit", torch.tensor([mean, deviation]))
+        self.register_buffer("strangeness", torch.zeros(len(Side)))
         self.form = nn.Linear(size, size)
         self.gain = nn.Parameter(torch.tensor(0.3))
         self.doubts = nn.ModuleList(nn.Linear(size + BESIDE_STATE, 1) for _ in Side)
@@ -115,10 +117,18 @@ class BaselineHead(Head):
     def doubt(self, side: Side, rows: Tensor) -> Tensor:
         """Each row's share, learned from the rows without changing anything in them."""
         share: Tensor = self.doubts[side](rows.detach()).squeeze(-1)
-        return share + 0.5 * self.unit[1].log()
+        # Without any evidence scarcity is 1, and below that with some.
+        strange = rows[..., -2] == 1
+        return share + 0.5 * self.unit[1].log() + self.strangeness[side] * strange
 
-    def shift_doubt(self, side: Side, amount: float) -> None:
-        """Add to every share of a side: all deviations expected grow by `exp(amount)`."""
-        layer = self.doubts[side]
+    @torch.no_grad()
+    def shift_doubt(self, amount: float) -> None:
+        """Let all deviations expected grow by `exp(amount)`."""
+        layer = self.doubts[Side.USER]
         assert isinstance(layer, nn.Linear)
         layer.bias.add_(amount)
+
+    @torch.no_grad()
+    def shift_strangeness(self, side: Side, amount: float) -> None:
+        """The same, only where nothing is known of a side's entity."""
+        self.strangeness[side] += amount
