@@ -88,7 +88,7 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     >>> settings_for("paper", evidence_limit=40).evidence_limit
     40
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
-    [300, 1000, 700]
+    [300, 1000, 500]
     >>> [settings_for("plus", ratings=count).evidence_limit for count in (10**4, 10**6, 10**8)]
     [512, 512, 128]
     """
@@ -121,7 +121,7 @@ def _adapted(ratings: int) -> dict[str, Any]:
     size = math.log10(max(ratings, 1))
     few, many, huge = (min(max(part, 0.0), 1.0) for part in (4.7 - size, size - 5, size - 6))
     return {
-        "iterations": round(300 + 700 * many - 300 * huge),
+        "iterations": round(300 + 700 * many - 500 * huge),
         "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
         "evidence_limit": round(512 * 4**-huge),
         "batch_size": round(65536 * 4**-huge),
