@@ -14,7 +14,7 @@ from evichain.evidence.plan import Block
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.settling import NONE
-from evichain.kernels import Flags, Floats, Ints
+from evichain.kernels import Flags, Floats, Ints, Keys
 from evichain.model.chain import Chain
 from evichain.ratings.rows import Rows
 from evichain.ratings.side import Side
@@ -72,36 +72,31 @@ def layer(
     depth: int,
     rows: Rows,
     ratings: Floats,
-    keys: np.ndarray,
+    keys: Keys,
     slots: tuple[Ints, Ints],
     below: Layer,
 ) -> Layer:
-    """A layer, from the rows of its entities.
+    """The embeddings of some entities at a depth, from their rows.
 
     Args:
-        slots: of both sides, by index: the prototype's number, or -1; those of `side` belong
-            to the rows.
+        slots: of these entities, and of those that their rows name by index: the prototype's
+            number, or -1.
+        below: those that the rows name, one depth below.
     """
-    evidence = choose(rows, ratings, keys, slots[side.opposite], policy, side, depth)
+    own, others = slots
+    evidence = choose(rows, ratings, keys, others, policy, side, depth)
     made = generated(chain, side, depth, evidence, below)
-    return with_stored(chain, policy, side, depth, slots[side], made)
-
-
-def with_stored(
-    chain: Chain, policy: Policy, side: Side, depth: int, slot: Ints, made: Layer
-) -> Layer:
-    """A layer in which prototypes answer with what they have stored, where the policy says so."""
     if not policy.stored(depth):
         return made
-    kept = stored_layer(chain, side, slot)
+    kept = stored_layer(chain, side, own)
     return Layer(np.where(kept.there[:, None], kept.rows, made.rows), kept.there | made.there)
 
 
 def all_layers(chain: Chain, pool: Pool, policy: Policy) -> dict[tuple[int, Side], Layer]:
     """The embeddings of everyone at every depth, by (depth, side), without cycle blocking."""
     assert not policy.cycle_blocking, "an embedding would depend on who asks for it"
-    graph, slots = pool.graph, (pool.sides[0].slot, pool.sides[1].slot)
-    found = {(policy.max_depth, side): stored_layer(chain, side, slots[side]) for side in Side}
+    graph, slot = pool.graph, {side: pool.sides[side].slot for side in Side}
+    found = {(policy.max_depth, side): stored_layer(chain, side, slot[side]) for side in Side}
     for depth in reversed(range(policy.max_depth)):
         for side in Side:
             rows = graph.rows[side]
@@ -113,7 +108,7 @@ def all_layers(chain: Chain, pool: Pool, policy: Policy) -> dict[tuple[int, Side
                 rows,
                 graph.scale.decode(rows.codes),
                 graph.ids[side].keys,
-                slots,
+                (slot[side], slot[side.opposite]),
                 found[depth + 1, side.opposite],
             )
     return found

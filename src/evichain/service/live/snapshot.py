@@ -1,0 +1,166 @@
+"""One version of everything, and what it answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from evichain.evidence.choice import choose
+from evichain.evidence.policy import Policy
+from evichain.kernels import Flags, Floats, Longs
+from evichain.model.chain import Chain
+from evichain.model.inference import Ends, read
+from evichain.model.layers import Layer
+from evichain.ranking import NOTHING, top
+from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.rows import Rows, build_rows
+from evichain.ratings.scale import Scale
+from evichain.ratings.side import Side
+from evichain.service.live.growing import Roster
+from evichain.service.live.layers import LiveLayers
+from evichain.service.live.rows import LiveRows, Row
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Ratings and embeddings at a version; immutable, so that any thread may ask it anything.
+
+    Attributes:
+        version: that of the last change it holds.
+        items: what the head makes of every item.
+    """
+
+    version: int
+    chain: Chain
+    policy: Policy
+    scale: Scale
+    rosters: tuple[Roster, Roster]
+    rows: tuple[LiveRows, LiveRows]
+    layers: LiveLayers
+    items: Ends
+
+    def index(self, side: Side, identifier: object) -> int:
+        """The index of an id; UNKNOWN when it has no ratings."""
+        found = self.rosters[side].index(identifier)
+        return found if len(self.row(side, found)[0]) else UNKNOWN
+
+    def row(self, side: Side, index: int) -> Row:
+        """What someone rated, or was rated by; nothing of UNKNOWN."""
+        return self.rows[side].row(len(self.rows[side]) if index == UNKNOWN else index)
+
+    def user(self, row: Row, key: int = 0) -> Ends:
+        """What the head makes of a user with these ratings."""
+        found = self._user_layer(row, key)
+        return read(self.chain, Side.USER, found.rows, found.there)
+
+    def stored_user(self, index: int) -> Ends:
+        """What the head makes of a user."""
+        if index == UNKNOWN:
+            return self.user(self.row(Side.USER, UNKNOWN))
+        slot = int(self.rosters[Side.USER].slot[index])
+        if slot >= 0 and self.policy.stored(0):
+            kept = self.chain.prototypes[Side.USER][slot : slot + 1].detach().numpy()
+            return read(self.chain, Side.USER, kept, np.ones(1, np.bool_))
+        return self.user(self.row(Side.USER, index))
+
+    def guest_row(self, items: Sequence[int], ratings: Sequence[float]) -> Row:
+        """The row of someone who is in no store."""
+        others = np.array(items, np.int32)
+        values, own = np.array(ratings, np.float32), np.zeros(len(items), np.int32)
+        keys = self.rosters[Side.ITEM].keys
+        built = build_rows(Side.USER, own, others, values, np.zeros(1, np.uint64), keys)
+        return built.indices, built.codes.astype(np.float32)
+
+    def estimates(self, user: Ends, items: Longs) -> tuple[Floats, Floats | None, Flags]:
+        """The estimates of some items for one user, their deviations, and which have a chain.
+
+        UNKNOWN among the items are strangers.
+        """
+        nothing = read(
+            self.chain,
+            Side.ITEM,
+            np.zeros((1, self.chain.prototypes[Side.ITEM].shape[1]), np.float32),
+            np.zeros(1, np.bool_),
+        )
+        known = items != UNKNOWN
+        at = np.where(known, items, 0)
+        vectors = np.where(known[:, None], self.items.vectors[at], nothing.vectors)
+        there = known & self.items.there[at] & user.there[0]
+        told = user.told[0] & np.where(known, self.items.told[at], nothing.told[0])
+        found = np.where(told, vectors @ user.vectors[0], self.chain.mean.item())
+        deviations = None
+        if user.doubts is not None and self.items.doubts is not None:
+            assert nothing.doubts is not None
+            doubts = np.where(known, self.items.doubts[at], nothing.doubts[0])
+            deviations = np.exp(user.doubts[0] + doubts)
+        return self._within(found.astype(np.float32)), deviations, there
+
+    def best(self, user: Ends, n: int, seen: Longs) -> tuple[Longs, Floats, Floats | None]:
+        """The n items with the highest estimates, but for those seen; estimates, deviations."""
+        if not user.told[0] or n < 1:
+            return np.empty(0, np.int64), np.empty(0, np.float32), None
+        scores = self.items.vectors @ user.vectors[0]
+        scores[~self.items.there] = -np.inf
+        scores[seen] = -np.inf
+        found = top(scores[np.newaxis], n)[0]
+        found = found[found != NOTHING]
+        deviations = user.deviations(self.items)
+        chosen = None if deviations is None else deviations[found]
+        return found, self._within(scores[found]), chosen
+
+    def similar(self, item: int, n: int) -> tuple[Longs, Floats]:
+        """The n items most like another, and how alike they are."""
+        embeddings, there = self.items.embeddings, self.items.there
+        if item == UNKNOWN or not there[item] or n < 1:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        lengths = np.linalg.norm(embeddings, axis=1) + np.float32(1e-12)
+        scores = embeddings @ embeddings[item] / (lengths * lengths[item])
+        scores[~there] = -np.inf
+        scores[item] = -np.inf
+        found = top(scores[np.newaxis], n)[0]
+        found = found[found != NOTHING]
+        return found, scores[found]
+
+    def _user_layer(self, row: Row, key: int) -> Layer:
+        others, ratings = row
+        size = self.chain.prototypes[Side.USER].shape[1]
+        nothing = Layer(np.zeros((1, size), np.float32), np.zeros(1, np.bool_))
+        if not self.policy.max_depth or not len(others):
+            return nothing
+        rows = Rows(np.array([0, len(others)]), np.arange(len(others), dtype=np.int32), ratings)
+        slot = self.rosters[Side.ITEM].slot[others]
+        keys = np.array([key], np.uint64)
+        evidence = choose(rows, ratings, keys, slot, self.policy, Side.USER, 0)
+        below = self.layers[1, Side.ITEM].take(others[evidence.others])
+        if not below.there.any():
+            return nothing
+        parts = below.rows[below.there], evidence.ratings[below.there]
+        with torch.inference_mode():
+            made = self.chain.generator(Side.USER, 0)(*map(torch.from_numpy, parts))
+        return Layer(made.numpy()[np.newaxis], np.ones(1, np.bool_))
+
+    def _within(self, estimates: Floats) -> Floats:
+        return self.scale.within(estimates) if self.chain.head.bounded else estimates
+
+
+def patched(ends: Ends, places: Longs, length: int, new: Ends) -> Ends:
+    """What the head makes of items, with some of them new or other than before."""
+
+    def grown(old: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+        out = np.zeros((length, *old.shape[1:]), old.dtype)
+        out[: len(old)] = old
+        out[places] = fresh
+        return out
+
+    doubts = None
+    if ends.doubts is not None and new.doubts is not None:
+        doubts = grown(ends.doubts, new.doubts)
+    return replace(
+        ends,
+        vectors=grown(ends.vectors, new.vectors),
+        embeddings=grown(ends.embeddings, new.embeddings),
+        doubts=doubts,
+        there=grown(ends.there, new.there),
+        told=grown(ends.told, new.told),
+    )
