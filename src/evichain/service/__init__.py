@@ -1,0 +1,1 @@
+"""The live service: ratings arrive, predictions change at once, nothing retrains."""
