@@ -65,7 +65,8 @@ def parse(url: str | Path) -> SqliteAddress | PostgresAddress:
     if scheme.lower() in _POSTGRES:
         return _postgres(url)
     # Not the whole of it, as what looks like an address may hold a password.
-    raise StoreError("is no store", where=f"{scheme[:20]}://…", right=OFFER)
+    shown = f"{scheme[:20]}://…" if scheme.isalnum() else "the address"
+    raise StoreError("is no store", where=shown, right=OFFER)
 
 
 def _file(path: str, url: str) -> SqliteAddress:

@@ -1,8 +1,8 @@
 """Group commit: the writes of all who wait go to disk in one transaction.
 
-Whoever comes to the lock first commits for everyone whose write is waiting by then, so a single
-writer waits for nobody and many writers share the cost of a sync. There is no thread to start,
-to stop or to lose.
+Whoever comes when nobody is committing leads: it commits for everyone whose write is waiting by
+then, and hands over to the first of those who came meanwhile. So a single writer waits for nobody
+and many writers share the cost of a sync. There is no thread to start, to stop or to lose.
 """
 
 import copy
@@ -26,13 +26,16 @@ class Write(Protocol):
 
 
 class _Waiting:
-    """A write that waits for its turn, and what came of it."""
+    """A write that waits, and what came of it."""
 
     def __init__(self, write: Write) -> None:
         self.write = write
-        self.done = False
+        self.leads = self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
+        # Open when it is done or when it is to lead.
+        self.gate = Lock()
+        self.gate.acquire()
 
     def end(self, result: Any = None, error: BaseException | None = None) -> None:
         self.result, self.error, self.done = result, error, True
@@ -44,34 +47,56 @@ class GroupCommit:
     def __init__(self, commit: Callable[[Sequence[Any]], list[Any]]) -> None:
         self._commit = commit
         self._queue: deque[_Waiting] = deque()
-        self._turn = Lock()
+        self._someone_leads = False
+        self._lock = Lock()
 
     def __call__(self, write: Write) -> Any:
         """What came of a write; it is on disk when this returns."""
         own = _Waiting(write)
-        self._queue.append(own)
-        while not own.done:
-            with self._turn:
-                if not own.done:
-                    self._commit_next()
+        try:
+            with self._lock:
+                self._queue.append(own)
+                own.leads = not self._someone_leads
+                self._someone_leads = True
+            if not own.leads:
+                own.gate.acquire()
+            if own.leads:
+                self._lead()
+        finally:
+            # After an interrupt too: nobody may wait for someone who has left.
+            self._leave(own)
         if own.error is None:
             return own.result
         # A copy, as one exception cannot be raised in several threads.
         raise copy.copy(own.error) from own.error
 
-    def _commit_next(self) -> None:
+    def _lead(self) -> None:
+        """Commit what is waiting, the leader's own write first."""
         group: list[_Waiting] = []
-        size = 0
-        while self._queue and size < LARGEST_GROUP:
-            group.append(self._queue.popleft())
-            size += group[-1].write.size
         try:
+            with self._lock:
+                size = 0
+                while self._queue and size < LARGEST_GROUP:
+                    group.append(self._queue.popleft())
+                    size += group[-1].write.size
             self._commit_group(group)
         finally:
-            # After an interrupt, nobody may wait for an answer that never comes.
             for one in group:
                 if not one.done:
                     one.end(error=StoreUnavailableError("the commit was interrupted"))
+                one.gate.release()
+
+    def _leave(self, own: _Waiting) -> None:
+        """Go, and let the first of those who wait lead, if it was this one who did."""
+        with self._lock:
+            if own in self._queue:
+                self._queue.remove(own)
+            if own.leads:
+                own.leads = False
+                self._someone_leads = bool(self._queue)
+                if self._queue:
+                    self._queue[0].leads = True
+                    self._queue[0].gate.release()
 
     def _commit_group(self, group: Sequence[_Waiting]) -> None:
         try:

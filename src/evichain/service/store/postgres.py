@@ -29,6 +29,7 @@ _STEPS = (first_step(text='text COLLATE "C"', integer="bigint"),)
 _MAKING_TABLES = 7308324465801326441
 _CHANNEL = "evichain"
 _LONGEST_WAIT = 1.0
+_LOCK_TIMEOUT = f"{int(PATIENCE)}s"
 # Of an acknowledged write nothing may be lost, and nobody waits for a lock for ever.
 _SETTINGS = (
     "SELECT set_config('lock_timeout', ?, false), set_config('synchronous_commit', "
@@ -109,7 +110,7 @@ class PostgresStore(Store):
 
     def _connect(self) -> Connection:
         connection = psycopg.connect(self._conninfo, autocommit=True)
-        _PostgresSession(connection).rows(_SETTINGS, [f"{int(PATIENCE)}s"])
+        _PostgresSession(connection).rows(_SETTINGS, [_LOCK_TIMEOUT])
         return connection
 
     def _prepare(self, create: bool) -> None:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 import polars as pl
 
@@ -11,6 +12,7 @@ from evichain.errors import StoreError, StoreUnavailableError
 from evichain.service.store import queries
 from evichain.service.store.address import SqliteAddress
 from evichain.service.store.base import Store
+from evichain.service.store.checks import said
 from evichain.service.store.pool import PATIENCE, Pool
 from evichain.service.store.rows import Written
 from evichain.service.store.schema import bring_up_to_date, first_step, schema_of
@@ -43,21 +45,22 @@ class SqliteStore(Store):
         self._path = address.path.absolute()
         self._check_place(create)
         self._pool = Pool(self._connect, lambda connection: True, _CONNECTIONS, self.name)
+        self._file: tuple[int, int] | None = None
         with self._explained():
             self._prepare(create)
-            self._file = self._identity()
+        self._file = self._identity()
 
     def close(self) -> None:
         self._pool.close()
 
     @contextmanager
     def _looking(self) -> Iterator[Session]:
-        with self._explained(), self._pool.use() as connection:
+        with self._connection() as connection:
             yield _SqliteSession(connection)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        with self._explained(), self._pool.use() as connection:
+        with self._connection() as connection:
             connection.execute("BEGIN")
             session = _SqliteSession(connection)
             yield session
@@ -66,17 +69,22 @@ class SqliteStore(Store):
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:
-        with self._explained(), self._pool.use() as connection:
-            if self._identity() != self._file:
-                # An open file can be written to when nobody will find it again.
-                raise StoreUnavailableError(
-                    "is no longer the file that was opened",
-                    where=self.name,
-                    right="Put it back, or open the store again.",
-                )
+        with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield _SqliteSession(connection)
             connection.execute("COMMIT")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        # A file can be written to, by those who have it open, when nobody will find it again.
+        if self._identity() != self._file:
+            raise StoreUnavailableError(
+                "is no longer the file that was opened",
+                where=self.name,
+                right="Put it back, or open the store again.",
+            )
+        with self._explained(), self._pool.use() as connection:
+            yield connection
 
     def _identity(self) -> tuple[int, int] | None:
         """What tells a file from another of the same name."""
@@ -88,19 +96,30 @@ class SqliteStore(Store):
 
     def _check_place(self, create: bool) -> None:
         parent = self._path.parent
-        if not parent.is_dir():
-            right = "Make it first. In a URL, a path that begins at / has four slashes."
-            raise StoreError("is no folder", where=str(parent), right=right)
-        if self._path.is_dir():
-            raise StoreError("is a folder", where=self.name, right="Name a file.")
-        if not create and not self._path.exists():
+        try:
+            if not parent.is_dir():
+                right = "Make it first. In a URL, a path that begins at / has four slashes."
+                raise StoreError("is no folder", where=str(parent), right=right)
+            if self._path.is_dir():
+                raise StoreError("is a folder", where=self.name, right="Name a file.")
+            there = self._path.exists()
+        except OSError as error:
+            what = f"cannot be a file ({error.strerror})"
+            raise StoreError(what, where=said(self.name), right="Name another.") from error
+        if not create and not there:
             raise StoreError(
                 "no such store", where=self.name, right="Import ratings into it first."
             )
 
     def _connect(self) -> sqlite3.Connection:
+        # Only to begin with may there be no file: later, a new one would be another.
+        mode = "rwc" if self._file is None else "rw"
         connection = sqlite3.connect(
-            self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            f"file:{quote(str(self._path))}?mode={mode}",
+            uri=True,
+            timeout=PATIENCE,
+            isolation_level=None,
+            check_same_thread=False,
         )
         # Deleted ratings are overwritten, not only unlinked; and the log shrinks after an import.
         for setting in ("synchronous = FULL", "secure_delete = ON", "cache_size = -32000"):
