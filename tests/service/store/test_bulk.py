@@ -43,9 +43,9 @@ def held(store: Store) -> pl.DataFrame:
 def test_all_of_a_table_is_there_and_a_second_time_nothing_is_new(
     store: Store, many: Ratings
 ) -> None:
-    assert store.import_ratings(many) == Written(MANY, 0)
+    assert store.import_ratings(many) == Written(MANY, 0, 0)
     assert held(store).equals(many.frame.sort("user_id", "item_id"))
-    assert store.import_ratings(many) == Written(0, 0)
+    assert store.import_ratings(many) == Written(0, 0, MANY)
     assert held(store).equals(many.frame.sort("user_id", "item_id"))
 
 
@@ -55,7 +55,8 @@ def test_what_a_table_changes_and_adds(store: Store) -> None:
     pairs = ["user_id", "item_id"]
     new = after.frame.join(before.frame, on=pairs, how="anti")
     same = after.frame.join(before.frame, on=[*pairs, "rating", "timestamp"])
-    assert store.import_ratings(after) == Written(len(new), MANY - len(new) - len(same))
+    changed = MANY - len(new) - len(same)
+    assert store.import_ratings(after) == Written(len(new), changed, len(same))
     expected = pl.concat([before.frame, after.frame]).unique(pairs, keep="last")
     assert held(store).equals(expected.sort(pairs))
 
@@ -63,7 +64,7 @@ def test_what_a_table_changes_and_adds(store: Store) -> None:
 def test_a_small_table_goes_through_the_log(store: Store) -> None:
     store.put([(1, 1, 2)])
     ratings = Ratings.from_arrays([1, 1], [1, 2], [3.7, 4])
-    assert store.import_ratings(ratings) == Written(1, 1)
+    assert store.import_ratings(ratings) == Written(1, 1, 0)
     assert store.changes_since(1).changes == [Rated(2, 1, 1, 3.7, None), Rated(3, 1, 2, 4.0, None)]
 
 
@@ -102,7 +103,7 @@ def test_titles_come_along(store: Store) -> None:
 def test_a_table_of_titles_larger_than_a_batch(store: Store) -> None:
     items = list(range(MANY))
     titles = pl.DataFrame({"item_id": items, "title": [f"Film {item}" for item in items]})
-    assert store.import_ratings(Ratings(table(5).frame, titles=titles)) == Written(5, 0)
+    assert store.import_ratings(Ratings(table(5).frame, titles=titles)) == Written(5, 0, 0)
     assert store.counts().titles == MANY
 
 
@@ -229,13 +230,13 @@ def test_a_copy_holds_the_same(
     address = request.getfixturevalue("postgres").fresh() if other == "postgres" else url
     with open_store(address) as copy:
         copy.put([(1, 1, 2), ("kept", 1, 1)])
-        assert copy.import_store(store) == Written(4, 1)
+        assert copy.import_store(store) == Written(4, 1, 0)
         assert copy.page().ratings == sorted_with(store, Rating("kept", 1, 1.0))
         assert copy.titles() == store.titles()
         assert copy.ratings_of(Side.USER, 1) == store.ratings_of(Side.USER, 1)
         assert copy.version() == 2 + store.version()
         # Once more, and nothing changes.
-        assert copy.import_store(store) == Written(0, 0)
+        assert copy.import_store(store) == Written(0, 0, 5)
 
 
 def sorted_with(store: Store, more: Rating) -> list[Rating]:
@@ -245,5 +246,5 @@ def sorted_with(store: Store, more: Rating) -> list[Rating]:
 
 def test_a_copy_of_nothing(store: Store, tmp_path: Path) -> None:
     with open_store(tmp_path / "other.db") as other:
-        assert store.import_store(other) == Written(0, 0)
-        assert other.import_store(store) == Written(0, 0)
+        assert store.import_store(other) == Written(0, 0, 0)
+        assert other.import_store(store) == Written(0, 0, 0)

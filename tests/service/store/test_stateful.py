@@ -67,7 +67,7 @@ class StoreMachine(RuleBasedStateMachine):
                 batch[user, item] = (rating, time)
         new = len(batch.keys() - self.held.keys())
         changed = sum(self.held.get(pair, held) != held for pair, held in batch.items())
-        assert self.store.put(changes) == Written(new, changed)
+        assert self.store.put(changes) == Written(new, changed, len(batch) - new - changed)
         self.held |= batch
 
     @rule(pairs=st.lists(st.tuples(ids, ids), max_size=4))

@@ -49,14 +49,14 @@ def test_a_new_store_is_empty(store: Store) -> None:
 
 
 def test_put_tells_what_was_new_and_what_changed(store: Store) -> None:
-    assert store.put([(1, 2, 3.7), ("1", 2, 4, 100)]) == Written(2, 0)
-    assert store.put([(1, 2, 3.7), ("1", 2, 5, 100), (1, 3, 1)]) == Written(1, 1)
-    assert store.put([(1, 3, 1, 7)]) == Written(0, 1)
+    assert store.put([(1, 2, 3.7), ("1", 2, 4, 100)]) == Written(2, 0, 0)
+    assert store.put([(1, 2, 3.7), ("1", 2, 5, 100), (1, 3, 1)]) == Written(1, 1, 1)
+    assert store.put([(1, 3, 1, 7)]) == Written(0, 1, 0)
     assert store.get(1, 2) == Rating(1, 2, 3.7)
     assert store.get("1", 2) == Rating("1", 2, 5.0, 100)
     assert store.get(1, 3) == Rating(1, 3, 1.0, 7)
     assert store.counts() == Counts(3, 2, 2, 0)
-    assert store.put([]) == Written(0, 0)
+    assert store.put([]) == Written(0, 0, 0)
 
 
 def test_what_is_put_is_there_when_the_store_is_opened_again(url: str) -> None:
@@ -274,8 +274,8 @@ def test_a_full_batch_with_ids_of_the_greatest_length(store: Store) -> None:
     noise = np.random.default_rng(0)
     long = ["".join(map(chr, noise.integers(0x10000, 0x10FFFF, LONGEST_ID))) for _ in range(20)]
     rows = [(user, item, 1) for user in long for item in long]
-    assert store.put(rows) == Written(400, 0)
-    assert store.put(rows) == Written(0, 0)
+    assert store.put(rows) == Written(400, 0, 0)
+    assert store.put(rows) == Written(0, 0, 400)
     assert {(r.user, r.item) for r in everything(store)} == {(u, i) for u, i, _ in rows}
 
 

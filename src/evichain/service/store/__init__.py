@@ -5,7 +5,7 @@
 >>> with tempfile.TemporaryDirectory() as folder, open_store(f"{folder}/ratings.db") as store:
 ...     store.put([("ann", 7, 4.5), ("bob", 7, 3)])
 ...     store.ratings_of(Side.USER, "bob")
-Written(new=2, changed=0)
+Written(new=2, changed=0, unchanged=0)
 [Rating(user='bob', item=7, rating=3.0, timestamp=None)]
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from evichain.service.store.address import SqliteAddress, is_url, parse
 from evichain.service.store.base import Store
 from evichain.service.store.checks import LARGEST_BATCH, LONGEST_ID, LONGEST_TITLE
+from evichain.service.store.packing import check_ratings
 from evichain.service.store.rows import (
     Change,
     Changes,
@@ -46,8 +47,10 @@ __all__ = [
     "Titled",
     "Unrated",
     "Written",
+    "check_ratings",
     "is_url",
     "open_store",
+    "parse",
 ]
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from evichain.ratings.ids import Id
 
 _POLL = 0.05
+_NOTHING = Written(0, 0, 0)
 
 
 class Store(ABC):
@@ -94,7 +95,7 @@ class Store(ABC):
                 given twice the later counts: by time, or without times by place.
         """
         ratings = checked_ratings(changes)
-        written: Written = self._write(Put(ratings)) if ratings else Written(0, 0)
+        written: Written = self._write(Put(ratings)) if ratings else _NOTHING
         return written
 
     def delete(self, pairs: Iterable[Sequence[Any]]) -> int:
@@ -262,11 +263,15 @@ class Store(ABC):
         """Put everything that another store holds, with the order in which it came there."""
         with source.snapshot() as snapshot:
             titles = snapshot.packed_titles()
-            total = snapshot.counts().ratings
-            return self._load(snapshot.packed(), titles, snapshot.version, total, progress)
+            return self._load(snapshot.packed(), titles, snapshot.version, len(snapshot), progress)
 
     def export(
-        self, path: str | Path, *, titles: str | Path | None = None, timestamps: bool = True
+        self,
+        path: str | Path,
+        *,
+        titles: str | Path | None = None,
+        timestamps: bool = True,
+        progress: bool = False,
     ) -> Exported:
         """Write all ratings to a .csv, .tsv, .parquet or .ndjson file.
 
@@ -274,10 +279,11 @@ class Store(ABC):
             path: written beside its name and renamed at the end.
             titles: another file, for the titles of items.
             timestamps: whether to write them.
+            progress: show it.
         """
         other = Path(titles) if titles is not None else None
         with self.snapshot() as snapshot:
-            return export(snapshot, Path(path), other, timestamps=timestamps)
+            return export(snapshot, Path(path), other, timestamps=timestamps, progress=progress)
 
     def _import_batch(self, ratings: Ratings, titles: pl.DataFrame) -> Written:
         writes: list[Write] = []
@@ -288,7 +294,7 @@ class Store(ABC):
             named = [(unpack(text, number), title) for text, number, title in titles.iter_rows()]
             writes.append(PutTitles(named))
         results = self._commit(writes) if writes else []
-        return results[0] if len(ratings) else Written(0, 0)
+        return results[0] if len(ratings) else _NOTHING
 
     def _load(
         self,

@@ -11,6 +11,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from evichain.errors import DataError
+from evichain.progress import progress as shown_progress
 from evichain.service.store.rows import Exported
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ FORMATS = (".csv", ".tsv", ".parquet", ".ndjson", ".jsonl")
 Frames = Callable[[], Iterator[pl.DataFrame]]
 
 
-def export(snapshot: "Snapshot", path: Path, titles: Path | None, *, timestamps: bool) -> Exported:
+def export(
+    snapshot: "Snapshot", path: Path, titles: Path | None, *, timestamps: bool, progress: bool
+) -> Exported:
     """Write ratings in the order in which they were put, and titles if there is a file for them."""
     for file in (path, titles):
         if file is not None:
@@ -36,8 +39,10 @@ def export(snapshot: "Snapshot", path: Path, titles: Path | None, *, timestamps:
             ratings += len(frame)
             untimed += frame["timestamp"].null_count()
             yield frame.select(*columns)
+            advance(len(frame))
 
-    with _beside(path) as made:
+    shown = shown_progress("Exporting", len(snapshot), enabled=progress, unit="ratings")
+    with shown as advance, _beside(path) as made:
         _write(frames, columns, made)
     if titles is not None:
         table = snapshot.title_table()

@@ -48,6 +48,7 @@ def unpack(text: str, number: int) -> "Id":
 
 def check_ratings(ratings: Ratings) -> None:
     """Refuse a table that a store cannot hold, before anything of it is written."""
+    pack_titles(ratings)
     for side in Side:
         _check_text(ratings.frame[side.column], side.column, LONGEST_ID, ratings.name)
     if not ratings.frame["rating"].is_finite().fill_null(False).all():

@@ -183,16 +183,16 @@ class _PostgresSession(Session):
             self.change(queries.DROP_ITEM_INDEX)
             new = sum(self._copy(frame, "evichain_ratings") for frame in frames)
             self.change(queries.CREATE_ITEM_INDEX)
-            written = Written(new, 0)
+            written = Written(new, 0, 0)
         else:
             self.change(_GIVEN)
-            new = changed = 0
+            given = new = changed = 0
             for frame in frames:
-                self._copy(frame, "given")
+                given += self._copy(frame, "given")
                 counts = self.rows(_MERGE)[0]
                 new, changed = new + counts[0], changed + counts[1]
                 self.change("TRUNCATE given")
-            written = Written(new, changed)
+            written = Written(new, changed, given - new - changed)
         self.change("ANALYZE evichain_ratings")
         return written
 

@@ -85,10 +85,11 @@ class Counts(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What writing ratings did: pairs rated for the first time, and pairs rated otherwise."""
+    """What came of ratings that were put, each pair counted once."""
 
     new: int
     changed: int
+    unchanged: int
 
 
 class Exported(NamedTuple):

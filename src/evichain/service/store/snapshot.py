@@ -27,6 +27,11 @@ class Snapshot:
         self._session, self._name = session, name
         self.version: int = session.rows(queries.VERSION)[0][0]
 
+    def __len__(self) -> int:
+        """How many ratings there are."""
+        count: int = self._session.rows(queries.COUNT)[0][0]
+        return count
+
     def counts(self) -> Counts:
         """How much there is."""
         return Counts(*self._session.rows(queries.COUNTS)[0])

@@ -194,15 +194,16 @@ class _SqliteSession(Session):
     def load(self, frames: Iterable[pl.DataFrame]) -> Written:
         first = not self.rows(queries.ANY)
         before = self.rows(queries.COUNT)[0][0]
-        touched = self._connection.total_changes
+        touched, given = self._connection.total_changes, 0
         if first:
             # Made at the end by one sort, it costs a fraction.
             self.change(queries.DROP_ITEM_INDEX)
         for frame in frames:
             columns = (column.to_list() for column in frame.iter_columns())
             self._connection.executemany(_LOADED, zip(*columns, strict=True))
+            given += len(frame)
         touched = self._connection.total_changes - touched
         if first:
             self.change(queries.CREATE_ITEM_INDEX)
         new = self.rows(queries.COUNT)[0][0] - before
-        return Written(new, touched - new)
+        return Written(new, touched - new, given - touched)

@@ -104,7 +104,7 @@ def _edit(session: Session, edits: Sequence[Put | Delete], version: int) -> list
     log: list[tuple[Any, ...]] = []
     results: list[Any] = []
     for edit in edits:
-        counts = {"new": 0, "changed": 0, "deleted": 0}
+        new = changed = deleted = 0
         for pair, held in zip(_pairs(edit), _held(edit), strict=True):
             version += 1
             key = (*pack(pair[0]), *pack(pair[1]))
@@ -114,18 +114,16 @@ def _edit(session: Session, edits: Sequence[Put | Delete], version: int) -> list
             if held is None:
                 del before[key]
                 now[key] = None
-                counts["deleted"] += 1
+                deleted += 1
                 log.append((version, UNRATED, *key, None, None, None))
             else:
                 before[key] = held
                 now[key] = (*key, *held, version)
-                counts["new" if stood is None else "changed"] += 1
+                new += stood is None
+                changed += stood is not None
                 log.append((version, RATED, *key, *held, None))
-        results.append(
-            Written(counts["new"], counts["changed"])
-            if isinstance(edit, Put)
-            else counts["deleted"]
-        )
+        written = Written(new, changed, edit.size - new - changed)
+        results.append(written if isinstance(edit, Put) else deleted)
     session.change_each(queries.PUT, [row for row in now.values() if row is not None])
     session.change_each(queries.DELETE, [key for key, row in now.items() if row is None])
     session.change_each(queries.LOG, log)
