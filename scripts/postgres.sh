@@ -37,11 +37,11 @@ install_programs() {
         }
         "${as_root[@]}" cp "$settings" "$settings.evichain"
         echo "create_main_cluster = false" | "${as_root[@]}" tee -a "$settings"
-        local done=0
-        "${install[@]}" postgresql && done=1
+        local installed=no
+        "${install[@]}" postgresql && installed=yes
         "${as_root[@]}" mv "$settings.evichain" "$settings"
     } >&2
-    [ "$done" = 1 ]
+    [ "$installed" = yes ]
 }
 
 if find_programs; then

@@ -2,16 +2,22 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from evichain.errors import DataError, StaleVersionError, StoreUnavailableError
 from evichain.ratings import Ratings, Side, load_ratings
-from evichain.service.store import LARGEST_BATCH, Rated, Rating, Store, Written, open_store
+from evichain.service.store import LARGEST_BATCH, Rated, Rating, Store, Written, base, open_store
 from evichain.service.store.snapshot import Snapshot
 
+names = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20
+)
 MANY = LARGEST_BATCH + 2345
 
 
@@ -47,6 +53,32 @@ def test_all_of_a_table_is_there_and_a_second_time_nothing_is_new(
     assert held(store).equals(many.frame.sort("user_id", "item_id"))
     assert store.import_ratings(many) == Written(0, 0, MANY)
     assert held(store).equals(many.frame.sort("user_id", "item_id"))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(
+    rows=st.dictionaries(
+        st.tuples(names, st.integers(-(2**63), 2**63 - 1)),
+        st.floats(width=32, allow_nan=False, allow_infinity=False),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_any_text_and_any_number_survive_bulk(store: Store, rows: dict[Any, float]) -> None:
+    users, items = zip(*rows, strict=True)
+    ratings = Ratings.from_arrays(users, items, list(rows.values()))
+    before = store.counts().ratings
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "LARGEST_BATCH", 0)
+        assert sum(store.import_ratings(ratings)) == len(rows)
+    for (user, item), rating in rows.items():
+        found = store.get(user, item)
+        assert found is not None
+        assert np.float32(found.rating) == np.float32(rating)
+    with store.snapshot() as snapshot:
+        held = snapshot.ratings().frame.filter(pl.col("user_id").is_in(list(users)))
+    assert {(row[0], row[1]): row[2] for row in held.iter_rows()}.items() >= rows.items()
+    assert store.counts().ratings >= before
 
 
 def test_what_a_table_changes_and_adds(store: Store) -> None:

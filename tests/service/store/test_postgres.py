@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.postgres import PASSWORD, Server
+from tests.postgres import PASSWORD, Server, running_server
 
 from evichain.errors import StoreError, StoreUnavailableError
 from evichain.service.store import Rating, Store, open_store, pool
@@ -182,6 +182,44 @@ def test_acknowledged_means_on_disk_whatever_the_server_says(postgres: Server) -
     postgres.execute("ALTER ROLE guarded SET synchronous_commit = remote_write")
     with open_store(address) as store, store._looking() as session:
         assert session.rows("SHOW synchronous_commit") == [("remote_write",)]
+
+
+def test_whatever_the_server_is_set_to(postgres: Server) -> None:
+    postgres.execute("ALTER ROLE guarded SET default_transaction_isolation = 'serializable'")
+    postgres.execute("ALTER ROLE guarded SET extra_float_digits = 0")
+    postgres.execute("CREATE SCHEMA odd AUTHORIZATION guarded")
+    address = postgres.url(user=f"guarded:{PASSWORD}", schema="odd")
+    with open_store(address) as one, open_store(address) as other:
+        one.put([(1, 1, 0.63696172)])
+        assert one.put([(1, 1, 0.63696172)]).unchanged == 1
+        threads = [
+            threading.Thread(target=store.put, args=[[(user, 1, 1)]])
+            for user in range(20)
+            for store in (one, other)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert one.counts().ratings == 20
+
+
+def test_without_a_server_tests_are_skipped_or_fail(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "postgres.sh"
+    script.write_text("#!/bin/sh\necho install it >&2\nexit 1\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("tests.postgres.SCRIPT", script)
+    for required in ("CI", "EVICHAIN_REQUIRE_POSTGRES"):
+        monkeypatch.delenv(required, raising=False)
+    with pytest.raises(pytest.skip.Exception, match="install it"), running_server():
+        pass
+    for required in ("CI", "EVICHAIN_REQUIRE_POSTGRES"):
+        with monkeypatch.context() as patch:
+            patch.setenv(required, "1")
+            with pytest.raises(pytest.fail.Exception, match="install it"), running_server():
+                pass
 
 
 def test_a_commit_is_notified(store: Store, url: str) -> None:

@@ -142,6 +142,13 @@ def test_a_store_that_others_write_to_is_busy_and_then_not(
         assert store.get(1, 1) == Rating(1, 1, 1.0)
 
 
+def test_an_sqlite_that_is_too_old(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 31, 1))
+    with pytest.raises(StoreError, match=r"needs SQLite 3\.37"):
+        open_store(path)
+    assert not path.exists()
+
+
 def test_many_open_a_new_store_at_once(path: Path) -> None:
     stores: list[Store] = []
     threads = [threading.Thread(target=lambda: stores.append(open_store(path))) for _ in range(16)]

@@ -1,6 +1,6 @@
 """The store in a PostgreSQL database, by psycopg."""
 
-import select
+import selectors
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,9 +30,11 @@ _MAKING_TABLES = 7308324465801326441
 _CHANNEL = "evichain"
 _LONGEST_WAIT = 1.0
 _LOCK_TIMEOUT = f"{int(PATIENCE)}s"
-# Of an acknowledged write nothing may be lost, and nobody waits for a lock for ever.
+# Of an acknowledged write nothing may be lost, nobody waits for a lock for ever, and a rating
+# comes back with all its digits, whatever the server is set to.
 _SETTINGS = (
-    "SELECT set_config('lock_timeout', ?, false), set_config('synchronous_commit', "
+    "SELECT set_config('lock_timeout', ?, false), set_config('extra_float_digits', '1', false), "
+    "set_config('synchronous_commit', "
     "CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' "
     "ELSE current_setting('synchronous_commit') END, false)"
 )
@@ -110,6 +112,8 @@ class PostgresStore(Store):
 
     def _connect(self) -> Connection:
         connection = psycopg.connect(self._conninfo, autocommit=True)
+        # So that whoever has waited for another writer sees what that one wrote.
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         _PostgresSession(connection).rows(_SETTINGS, [_LOCK_TIMEOUT])
         return connection
 
@@ -214,6 +218,6 @@ def _is_quiet(connection: Connection) -> bool:
     """Whether an idle connection is still one: a server that has gone away says so."""
     if connection.closed:
         return False
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    return not poll.poll(0)
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        return not selector.select(0)

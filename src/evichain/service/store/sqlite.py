@@ -19,6 +19,7 @@ from evichain.service.store.schema import bring_up_to_date, first_step, schema_o
 from evichain.service.store.session import SLICE, Session
 
 _CONNECTIONS = 16
+_OLDEST = (3, 37)  # tables that hold to the types of their columns
 _APPLICATION = 0x65766963  # "evic", by which a file tells whose it is
 
 _STEPS = (
@@ -42,6 +43,10 @@ class SqliteStore(Store):
 
     def __init__(self, address: SqliteAddress, *, create: bool = True) -> None:
         super().__init__(str(address))
+        if sqlite3.sqlite_version_info < _OLDEST:
+            needed = ".".join(map(str, _OLDEST))
+            what = f"needs SQLite {needed}, and this Python has {sqlite3.sqlite_version}"
+            raise StoreError(what, where=self.name, right="Use a newer Python.")
         self._path = address.path.absolute()
         self._check_place(create)
         self._pool = Pool(self._connect, lambda connection: True, _CONNECTIONS, self.name)
