@@ -1,14 +1,13 @@
 """What is particular to a store in a file."""
 
 import sqlite3
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from evichain.errors import StoreError, StoreUnavailableError
-from evichain.service.store import Rating, Store, open_store, sqlite
+from evichain.service.store import Store, open_store
 
 
 @pytest.fixture
@@ -95,14 +94,6 @@ def test_the_database_of_another_program_is_left_alone(path: Path) -> None:
         open_store(path)
 
 
-def test_a_newer_schema_is_refused(store: Store, path: Path) -> None:
-    with store._writing() as session:
-        session.change("UPDATE evichain_state SET schema = 99")
-    with pytest.raises(StoreError, match="has schema 99") as caught:
-        open_store(path)
-    assert caught.value.right == "Upgrade evichain."
-
-
 def test_a_damaged_file_is_said_to_be_one(store: Store, path: Path) -> None:
     store.put([(user, item, 1) for user in range(50) for item in range(50)])
     store.close()
@@ -128,40 +119,11 @@ def test_a_file_that_was_moved_away_is_missed_and_found_again(store: Store, path
     assert [rating.item for rating in store.page().ratings] == [1, 3]
 
 
-def test_a_store_that_others_write_to_is_busy_and_then_not(
-    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
-    with open_store(path) as other:
-        with store._writing() as session:
-            session.advance(1)
-            with pytest.raises(StoreUnavailableError, match="is busy"):
-                other.put([(1, 1, 1)])
-            assert other.counts().ratings == 0
-        other.put([(1, 1, 1)])
-        assert store.get(1, 1) == Rating(1, 1, 1.0)
-
-
 def test_an_sqlite_that_is_too_old(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 31, 1))
     with pytest.raises(StoreError, match=r"needs SQLite 3\.37"):
         open_store(path)
     assert not path.exists()
-
-
-def test_many_open_a_new_store_at_once(path: Path) -> None:
-    stores: list[Store] = []
-    threads = [threading.Thread(target=lambda: stores.append(open_store(path))) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(stores) == 16
-    for number, store in enumerate(stores):
-        store.put([(number, 1, 1)])
-    assert [store.version() for store in stores] == [16] * 16
-    for store in stores:
-        store.close()
 
 
 def test_a_full_disk_is_told_and_overcome(store: Store) -> None:

@@ -179,11 +179,12 @@ class Store(ABC):
 
     def titles(self, items: "Iterable[Id] | None" = None) -> "dict[Id, str]":
         """The titles of these items, or all titles; items without one are left out."""
+        asked = None if items is None else [checked_id(item, Side.ITEM) for item in items]
         with self._looking() as session:
-            if items is None:
+            if asked is None:
                 rows = iter(session.rows(queries.TITLES))
             else:
-                keys = list(dict.fromkeys(pack(checked_id(item, Side.ITEM)) for item in items))
+                keys = list(dict.fromkeys(map(pack, asked)))
                 rows = session.look_up(keys, queries.known_titles)
             return {unpack(text, number): title for text, number, title in rows}
 

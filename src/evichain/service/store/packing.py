@@ -59,21 +59,26 @@ def check_ratings(ratings: Ratings) -> None:
 def pack_ratings(ratings: Ratings, slice_size: int) -> Iterator[pl.DataFrame]:
     """A table in the columns of a store, slice by slice; `version` is the row's number, from 1.
 
-    In the order of the keys, because a tree that grows at its end grows fast.
+    In the order of the keys, because a tree that grows at its end grows fast. Sorted right away,
+    so that nobody waits for it once a transaction has begun.
     """
     frame = ratings.frame
     order = frame.select(pl.arg_sort_by(*(side.column for side in Side))).to_series()
     time = pl.col("timestamp") if "timestamp" in frame.columns else pl.lit(None)
-    for start in range(0, len(order), slice_size):
-        rows = order[start : start + slice_size]
-        part = frame[rows]
-        yield part.select(
-            *_pack_column(part, Side.USER),
-            *_pack_column(part, Side.ITEM),
-            shortest(part["rating"]).alias("rating"),
-            time.cast(pl.Int64).alias("timestamp"),
-            (rows.cast(pl.Int64) + 1).alias("version"),
-        )
+
+    def slices() -> Iterator[pl.DataFrame]:
+        for start in range(0, len(order), slice_size):
+            rows = order[start : start + slice_size]
+            part = frame[rows]
+            yield part.select(
+                *_pack_column(part, Side.USER),
+                *_pack_column(part, Side.ITEM),
+                shortest(part["rating"]).alias("rating"),
+                time.cast(pl.Int64).alias("timestamp"),
+                (rows.cast(pl.Int64) + 1).alias("version"),
+            )
+
+    return slices()
 
 
 def pack_titles(ratings: Ratings) -> pl.DataFrame:

@@ -146,7 +146,8 @@ class PostgresStore(Store):
             lost = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
             if isinstance(error, lost):
                 raise StoreUnavailableError(f"cannot be used ({said})", where=self.name) from error
-            right = "Its role has to own the tables, or be allowed to make them."
+            unentitled = isinstance(error, psycopg.errors.InsufficientPrivilege)
+            right = "Its role has to own the tables, or may make them." if unentitled else ""
             raise StoreError(f"refuses ({said})", where=self.name, right=right) from error
 
 
@@ -182,7 +183,7 @@ class _PostgresSession(Session):
                 yield pl.DataFrame(rows, schema=schema, orient="row")
 
     def load(self, frames: Iterable[pl.DataFrame]) -> Written:
-        if not self.rows(queries.ANY):
+        if not self.rows("SELECT FROM evichain_ratings LIMIT 1"):
             # Made at the end by one sort, it costs a fraction.
             self.change(queries.DROP_ITEM_INDEX)
             new = sum(self._copy(frame, "evichain_ratings") for frame in frames)

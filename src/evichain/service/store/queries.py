@@ -57,7 +57,6 @@ COUNTS = (
     "(SELECT count(*) FROM evichain_titles)"
 )
 PACKED = f"SELECT {_COLUMNS}, version FROM evichain_ratings"
-ANY = "SELECT 1 FROM evichain_ratings LIMIT 1"
 
 ITEM_INDEX = "evichain_ratings_item"
 DROP_ITEM_INDEX = f"DROP INDEX {ITEM_INDEX}"

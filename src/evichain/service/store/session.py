@@ -36,13 +36,13 @@ class Session(ABC):
     def load(self, frames: Iterable[pl.DataFrame]) -> Written:
         """Put any number of packed ratings, in the order of their keys, past the log."""
 
-    def advance(self, count: int) -> tuple[int, int]:
+    def advance(self, versions: int) -> tuple[int, int]:
         """Take the next versions, which nobody else can until this transaction ends.
 
         Returns:
             The last of them, and the floor: the log reaches back to what came after it.
         """
-        version, floor, *_ = self.rows(queries.ADVANCE, [count])[0]
+        version, floor = self.rows(queries.ADVANCE, [versions])[0]
         return version, floor
 
     def trim(self, before: int) -> None:

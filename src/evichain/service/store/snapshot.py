@@ -50,9 +50,9 @@ class Snapshot:
             if twins:
                 number = twins[0][0]
                 raise DataError(
-                    f"{side.noun}s {number} and '{number}' are two, and one in a table",
+                    f"{side.noun}s {number} and '{number}' are two, and would be one in a table",
                     where=self._name,
-                    right=f"Use ids of one kind, and put or erase what either {side.noun} has.",
+                    right="Keep to integers or to text: delete the ratings of one of them.",
                 )
             found[side] = integers, texts
         return found

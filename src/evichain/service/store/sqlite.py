@@ -15,10 +15,11 @@ from evichain.service.store.base import Store
 from evichain.service.store.checks import said
 from evichain.service.store.pool import PATIENCE, Pool
 from evichain.service.store.rows import Written
-from evichain.service.store.schema import bring_up_to_date, first_step, schema_of
+from evichain.service.store.schema import SCHEMA, bring_up_to_date, first_step, schema_of
 from evichain.service.store.session import SLICE, Session
 
 _CONNECTIONS = 16
+_CACHE, _LOADING_CACHE = -8_000, -64_000  # kB a connection, negative by SQLite's custom
 _OLDEST = (3, 37)  # tables that hold to the types of their columns
 _APPLICATION = 0x65766963  # "evic", by which a file tells whose it is
 
@@ -127,7 +128,7 @@ class SqliteStore(Store):
             check_same_thread=False,
         )
         # Deleted ratings are overwritten, not only unlinked; and the log shrinks after an import.
-        for setting in ("synchronous = FULL", "secure_delete = ON", "cache_size = -32000"):
+        for setting in ("synchronous = FULL", "secure_delete = ON", f"cache_size = {_CACHE}"):
             connection.execute(f"PRAGMA {setting}")
         connection.execute(f"PRAGMA journal_size_limit = {64 << 20}")
         return connection
@@ -135,11 +136,13 @@ class SqliteStore(Store):
     def _prepare(self, create: bool) -> None:
         """Make the tables, or bring them to the present schema."""
         with self._pool.use() as connection:
-            self._schema(connection, create)
+            found = self._schema(connection, create)
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
                 right = "Choose a folder on a local disk."
                 raise StoreError("no write-ahead log can be kept", where=self.name, right=right)
+            if found == SCHEMA:  # nothing to wait for, whoever is writing
+                return
             connection.execute("BEGIN IMMEDIATE")
             found = self._schema(connection, create)
             bring_up_to_date(_SqliteSession(connection), found, _STEPS, self.name)
@@ -197,10 +200,10 @@ class _SqliteSession(Session):
             cursor.close()
 
     def load(self, frames: Iterable[pl.DataFrame]) -> Written:
-        first = not self.rows(queries.ANY)
         before = self.rows(queries.COUNT)[0][0]
         touched, given = self._connection.total_changes, 0
-        if first:
+        self.rows(f"PRAGMA cache_size = {_LOADING_CACHE}")
+        if not before:
             # Made at the end by one sort, it costs a fraction.
             self.change(queries.DROP_ITEM_INDEX)
         for frame in frames:
@@ -208,7 +211,8 @@ class _SqliteSession(Session):
             self._connection.executemany(_LOADED, zip(*columns, strict=True))
             given += len(frame)
         touched = self._connection.total_changes - touched
-        if first:
+        if not before:
             self.change(queries.CREATE_ITEM_INDEX)
+        self.rows(f"PRAGMA cache_size = {_CACHE}")
         new = self.rows(queries.COUNT)[0][0] - before
         return Written(new, touched - new, given - touched)
