@@ -76,8 +76,8 @@ def test_a_guest_is_served_like_a_stored_user() -> None:
     assert twice == listed
 
     rated = Ratings.from_arrays([999] * 3, [i for i, _ in newcomer], [r for _, r in newcomer])
-    items = model._engine.items.vectors
-    stored = model.add(rated)._engine.user(model.graph.ids[0].index([999])[0]).vectors[0]
+    items = model.engine.items.vectors
+    stored = model.add(rated).engine.user(model.graph.ids[0].index([999])[0]).vectors[0]
     # With cycle blocking a stored user is left out of what their own items are made of.
     for row in listed:
         index = int(model.graph.ids[1].index([row.item])[0])
@@ -133,7 +133,7 @@ def test_add_equals_a_graph_that_had_the_ratings_from_the_start() -> None:
     model = small().fit(table.take(early))
     model.add(table.take(late))
     whole = Graph.build(table)
-    engine = model._engine
+    engine = model.engine
     fresh = Engine(engine.chain, Pool.of(whole, engine.pool.ids), engine.settings)
     users, items = table.frame["user_id"], table.frame["item_id"]
     pairs = [whole.ids[0].index(users), whole.ids[1].index(items)]
@@ -293,7 +293,7 @@ def test_what_is_saved_is_what_was_fitted(tmp_path: Path) -> None:
     model = small().fit(planted_blocks())
     model.set_params(recipe="plus", seed=5).save(tmp_path / "model")
     loaded = REC.load(tmp_path / "model")
-    assert (loaded.recipe, loaded.settings) == ("paper", model._engine.settings)
+    assert (loaded.recipe, loaded.settings) == ("paper", model.engine.settings)
     assert loaded.predict(0, 1) == model.predict(0, 1)
 
 

@@ -141,7 +141,7 @@ class REC:
 
     def add(self, ratings: Any) -> Self:
         """Take in new ratings, users and items; nothing is retrained."""
-        self._state = self._engine.extended(as_ratings(ratings))
+        self._state = self.engine.extended(as_ratings(ratings))
         return self
 
     def with_evidence(self, limit: int | None = None) -> "REC":
@@ -151,7 +151,7 @@ class REC:
             limit: how many pieces at depth 0, halved at each depth with telescoping; all of them
                 at every depth by default.
         """
-        engine = self._engine
+        engine = self.engine
         changes = {"evidence_limit": limit}
         if limit is None:
             changes = {"evidence_limit": max(len(engine.graph), 1), "telescoping": False}
@@ -193,7 +193,7 @@ class REC:
             caution: rank by the estimate less so many of its deviations; below 0, by what the
                 rating may be at best. Needs a recipe that tells deviations.
         """
-        engine = self._engine
+        engine = self.engine
         if not np.isfinite(caution):
             raise DataError(f"a caution of {caution}", right="Give a number of deviations.")
         items = engine.items
@@ -229,7 +229,7 @@ class REC:
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""
-        engine = self._engine
+        engine = self.engine
         index = known(engine.graph, Side.ITEM, item)
         items, there = engine.items.embeddings, engine.items.there
         if not there[index]:
@@ -246,7 +246,7 @@ class REC:
             pieces: how many pieces of evidence to show of each embedding.
             depth: how deep to follow the chains.
         """
-        engine, ends = self._engine, (user, item)
+        engine, ends = self.engine, (user, item)
         index = [known(engine.graph, side, ends[side]) for side in Side]
         pairs = [np.array([i], np.int32) for i in index]
         (found,) = engine.estimates(pairs, ([user], [item]))
@@ -277,7 +277,7 @@ class REC:
         """
         if how_many(n) < 1:
             raise DataError("a list of 0 items cannot be good", right="Ask for 1 or more.")
-        engine, table = self._engine, as_ratings(test)
+        engine, table = self.engine, as_ratings(test)
         low = engine.chain.mean.item() if threshold is None else threshold
         users, items = _pairs(engine.graph, table)
         # By id, not by index: two users of whom nothing is known are two.
@@ -292,21 +292,21 @@ class REC:
     @property
     def graph(self) -> Graph:
         """The ratings that evidence is taken from."""
-        return self._engine.graph
+        return self.engine.graph
 
     @property
     def prototypes(self) -> tuple[Sequence[Id], Sequence[Id]]:
         """The ids of the prototype users and items."""
-        return self._engine.pool.ids
+        return self.engine.pool.ids
 
     @property
     def parameter_count(self) -> int:
         """How many numbers were learned."""
-        return self._engine.chain.parameter_count
+        return self.engine.chain.parameter_count
 
     def save(self, path: str | Path) -> None:
         """Write a model folder: weights, settings and the graph. Replaces an older model."""
-        engine = self._engine
+        engine = self.engine
         saved = Saved(
             recipe=self._fitted[0],
             settings=engine.settings.model_dump(),
@@ -341,7 +341,8 @@ class REC:
     # helpers
 
     @property
-    def _engine(self) -> Engine:
+    def engine(self) -> Engine:
+        """The trained chain on its ratings; what all questions are put to."""
         if self._state is None:
             raise NotFittedError(
                 "this recommender knows nothing yet", right="Call fit(ratings) or REC.load(path)."
@@ -349,7 +350,7 @@ class REC:
         return self._state
 
     def _predict(self, users: Any, items: Any) -> Predictions:
-        engine, asked = self._engine, (users, items)
+        engine, asked = self.engine, (users, items)
         index = [engine.graph.ids[side].index(asked[side]) for side in Side]
         return engine.estimates(index, asked)
 

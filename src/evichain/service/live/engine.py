@@ -15,7 +15,7 @@ from evichain.ratings.side import Side
 from evichain.service.live.growing import Roster
 from evichain.service.live.layers import Upkeep
 from evichain.service.live.rows import LiveRows
-from evichain.service.live.snapshot import Snapshot, patched
+from evichain.service.live.snapshot import Snapshot, all_ends, patched
 
 
 class Change(NamedTuple):
@@ -54,7 +54,7 @@ class LiveEngine:
             rosters=rosters,
             rows=(LiveRows.of(pool.graph, Side.USER), LiveRows.of(pool.graph, Side.ITEM)),
             layers=self._upkeep.first,
-            items=read(chain, Side.ITEM, made.rows, made.there),
+            items=all_ends(chain, made),
         )
 
     def apply(self, changes: Iterable[Change], version: int) -> Snapshot:
@@ -104,7 +104,7 @@ class LiveEngine:
         layers, differ = self._upkeep.updated(old.layers, rows, touched)
         items, length = old.items, len(keys[Side.ITEM])
         # Those that are new need a place, whether or not there is anything to say of them.
-        differ = np.union1d(differ, np.arange(len(items.there), length))
+        differ = np.union1d(differ, np.arange(len(items.there) - 1, length))
         if len(differ):
             made = layers[0, Side.ITEM].take(differ)
             fresh = read(old.chain, Side.ITEM, made.rows, made.there)

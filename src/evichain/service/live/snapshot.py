@@ -21,6 +21,8 @@ from evichain.service.live.growing import Roster
 from evichain.service.live.layers import LiveLayers
 from evichain.service.live.rows import LiveRows, Row
 
+_NO_KEY = np.zeros(1, np.uint64)
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -28,7 +30,8 @@ class Snapshot:
 
     Attributes:
         version: that of the last change it holds.
-        items: what the head makes of every item.
+        items: what the head makes of every item; the last one is a stranger, so that UNKNOWN
+            finds it.
     """
 
     version: int
@@ -49,9 +52,9 @@ class Snapshot:
         """What someone rated, or was rated by; nothing of UNKNOWN."""
         return self.rows[side].row(len(self.rows[side]) if index == UNKNOWN else index)
 
-    def user(self, row: Row, key: int = 0) -> Ends:
+    def user(self, row: Row) -> Ends:
         """What the head makes of a user with these ratings."""
-        found = self._user_layer(row, key)
+        found = self.user_layer(row)
         return read(self.chain, Side.USER, found.rows, found.there)
 
     def stored_user(self, index: int) -> Ends:
@@ -77,24 +80,11 @@ class Snapshot:
 
         UNKNOWN among the items are strangers.
         """
-        nothing = read(
-            self.chain,
-            Side.ITEM,
-            np.zeros((1, self.chain.prototypes[Side.ITEM].shape[1]), np.float32),
-            np.zeros(1, np.bool_),
-        )
-        known = items != UNKNOWN
-        at = np.where(known, items, 0)
-        vectors = np.where(known[:, None], self.items.vectors[at], nothing.vectors)
-        there = known & self.items.there[at] & user.there[0]
-        told = user.told[0] & np.where(known, self.items.told[at], nothing.told[0])
-        found = np.where(told, vectors @ user.vectors[0], self.chain.mean.item())
-        deviations = None
-        if user.doubts is not None and self.items.doubts is not None:
-            assert nothing.doubts is not None
-            doubts = np.where(known, self.items.doubts[at], nothing.doubts[0])
-            deviations = np.exp(user.doubts[0] + doubts)
-        return self._within(found.astype(np.float32)), deviations, there
+        found = self.items.vectors[items] @ user.vectors[0]
+        found[~(user.told[0] & self.items.told[items])] = self.chain.mean.item()
+        deviations = user.deviations(self.items)
+        chosen = None if deviations is None else deviations[items]
+        return self._within(found), chosen, user.there[0] & self.items.there[items]
 
     def best(self, user: Ends, n: int, seen: Longs) -> tuple[Longs, Floats, Floats | None]:
         """The n items with the highest estimates, but for those seen; estimates, deviations."""
@@ -122,34 +112,47 @@ class Snapshot:
         found = found[found != NOTHING]
         return found, scores[found]
 
-    def _user_layer(self, row: Row, key: int) -> Layer:
-        others, ratings = row
+    def user_layer(self, row: Row) -> Layer:
+        """The embedding of a user with these ratings."""
         size = self.chain.prototypes[Side.USER].shape[1]
         nothing = Layer(np.zeros((1, size), np.float32), np.zeros(1, np.bool_))
-        if not self.policy.max_depth or not len(others):
+        if not self.policy.max_depth:
             return nothing
-        rows = Rows(np.array([0, len(others)]), np.arange(len(others), dtype=np.int32), ratings)
-        slot = self.rosters[Side.ITEM].slot[others]
-        keys = np.array([key], np.uint64)
-        evidence = choose(rows, ratings, keys, slot, self.policy, Side.USER, 0)
-        below = self.layers[1, Side.ITEM].take(others[evidence.others])
-        if not below.there.any():
+        chosen, links = self.evidence(Side.USER, row)
+        if not len(chosen):
             return nothing
-        parts = below.rows[below.there], evidence.ratings[below.there]
+        parts = self.layers[1, Side.ITEM].take(chosen).rows, links
         with torch.inference_mode():
             made = self.chain.generator(Side.USER, 0)(*map(torch.from_numpy, parts))
         return Layer(made.numpy()[np.newaxis], np.ones(1, np.bool_))
+
+    def evidence(self, side: Side, row: Row, depth: int = 0) -> Row:
+        """What of a row is evidence at a depth, and has an embedding below."""
+        others, ratings = row
+        rows = Rows(np.array([0, len(others)]), np.arange(len(others), dtype=np.int32), ratings)
+        slot = self.rosters[side.opposite].slot[others]
+        found = choose(rows, ratings, _NO_KEY, slot, self.policy, side, depth)
+        chosen = others[found.others]
+        there = self.layers[depth + 1, side.opposite].there.take(chosen)
+        return chosen[there], found.ratings[there]
 
     def _within(self, estimates: Floats) -> Floats:
         return self.scale.within(estimates) if self.chain.head.bounded else estimates
 
 
+def all_ends(chain: Chain, made: Layer) -> Ends:
+    """What the head makes of every item, and at the end of a stranger."""
+    rows = np.concatenate([made.rows, np.zeros_like(made.rows, shape=(1, made.rows.shape[1]))])
+    return read(chain, Side.ITEM, rows, np.append(made.there, False))
+
+
 def patched(ends: Ends, places: Longs, length: int, new: Ends) -> Ends:
-    """What the head makes of items, with some of them new or other than before."""
+    """What the head makes of `length` items, some of them new or other than before."""
 
     def grown(old: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-        out = np.zeros((length, *old.shape[1:]), old.dtype)
+        out = np.empty((length + 1, *old.shape[1:]), old.dtype)
         out[: len(old)] = old
+        out[-1] = old[-1]
         out[places] = fresh
         return out
 
