@@ -16,7 +16,7 @@ from torch import Tensor
 from evichain.evidence.plan import Block
 from evichain.evidence.settling import NONE, lay_out_links
 from evichain.evidence.trace import REMOVAL, Piece, Trace
-from evichain.kernels import Floats, Ints
+from evichain.kernels import Floats, Ints, Longs
 from evichain.model.behind import Behind
 from evichain.model.chain import Chain
 from evichain.model.generator import Generator
@@ -105,9 +105,10 @@ class _Tracer:
         if depth >= self.deepest or not self.pieces:
             return (), len(places)
         below = self.behind.embeddings(side.opposite, depth + 1, places)
-        evidence = _Evidence(self.chain.generator(side, depth), below, ratings)
-        without = upward.instead(evidence.without_each()).tolist() if len(places) > 1 else None
-        gone = without or [upward.gone]
+        evidence = Alternatives(self.chain.generator(side, depth), below, ratings)
+        gone = [upward.gone]
+        if len(places) > 1:
+            gone = upward.instead(evidence.without(np.arange(len(places)))).tolist()
         amounts = self.whole - torch.tensor(gone)
         order = torch.argsort(amounts.abs(), descending=True, stable=True).tolist()
         shown = tuple(
@@ -128,19 +129,19 @@ class _Tracer:
 
 
 @dataclass(frozen=True)
-class _Evidence:
+class Alternatives:
     """What an embedding is generated from, to be generated again from something else."""
 
     generator: Generator
     below: Tensor
     ratings: Floats
 
-    def without_each(self) -> Tensor:
-        """The embedding without the first piece, without the second, and so on."""
-        count = len(self.ratings)
-        kept = ~np.eye(count, dtype=np.bool_)
-        pieces = np.broadcast_to(np.arange(count, dtype=np.int32), kept.shape)[kept]
-        return self._made(self.below, pieces.reshape(count, -1), pieces)
+    def without(self, pieces: Longs) -> Tensor:
+        """The embedding without each of these pieces; there are others beside it."""
+        everything = np.arange(len(self.ratings), dtype=np.int32)
+        kept = everything[np.newaxis] != pieces[:, np.newaxis]
+        left = np.broadcast_to(everything, kept.shape)[kept]
+        return self._made(self.below, left.reshape(len(pieces), -1), left)
 
     def with_another(self, k: int, rows: Tensor) -> Tensor:
         """The embedding with each of these rows in the place of piece k."""

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from evichain.kernels import Floats, Ints
+from evichain.model.layers import Layer
 from evichain.ratings.ids import Id
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
@@ -23,12 +24,14 @@ class BehindSnapshot:
 
     Attributes:
         name: what the user is called.
+        stored: what the user has stored, being a prototype.
         title: the title of an item, by id.
     """
 
     snapshot: Snapshot
     name: Id
     asker: Row
+    stored: Layer | None
     item: int
     title: Callable[[Id], str]
 
@@ -41,7 +44,7 @@ class BehindSnapshot:
 
     def embeddings(self, side: Side, depth: int, places: Ints) -> Tensor:
         if places.tolist() == [ASKER]:
-            return torch.from_numpy(self.snapshot.user_layer(self.asker).rows)
+            return torch.from_numpy((self.stored or self.snapshot.user_layer(self.asker)).rows)
         return torch.from_numpy(self.snapshot.layers[depth, side].take(places).rows)
 
     def links(self, side: Side, depth: int, place: int) -> tuple[Ints, Floats]:
@@ -50,7 +53,7 @@ class BehindSnapshot:
 
     def who(self, side: Side, depth: int, place: int) -> tuple[Id, str, bool]:
         if place == ASKER:
-            return self.name, str(self.name), False
+            return self.name, str(self.name), self.stored is not None
         roster = self.snapshot.rosters[side]
         found = roster[place]
         stored = bool(roster.slot[place] >= 0) and self.snapshot.policy.stored(depth)

@@ -12,6 +12,7 @@ from evichain.kernels import Flags, Floats, Longs
 from evichain.model.chain import Chain
 from evichain.model.inference import Ends, read
 from evichain.model.layers import Layer
+from evichain.protocol import Prediction
 from evichain.ranking import NOTHING, top
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.rows import Rows, build_rows
@@ -59,13 +60,8 @@ class Snapshot:
 
     def stored_user(self, index: int) -> Ends:
         """What the head makes of a user."""
-        if index == UNKNOWN:
-            return self.user(self.row(Side.USER, UNKNOWN))
-        slot = int(self.rosters[Side.USER].slot[index])
-        if slot >= 0 and self.policy.stored(0):
-            kept = self.chain.prototypes[Side.USER][slot : slot + 1].detach().numpy()
-            return read(self.chain, Side.USER, kept, np.ones(1, np.bool_))
-        return self.user(self.row(Side.USER, index))
+        found = self.stored_layer(index) or self.user_layer(self.row(Side.USER, index))
+        return read(self.chain, Side.USER, found.rows, found.there)
 
     def guest_row(self, items: Sequence[int], ratings: Sequence[float]) -> Row:
         """The row of someone who is in no store."""
@@ -86,18 +82,31 @@ class Snapshot:
         chosen = None if deviations is None else deviations[items]
         return self._within(found), chosen, user.there[0] & self.items.there[items]
 
-    def best(self, user: Ends, n: int, seen: Longs) -> tuple[Longs, Floats, Floats | None]:
-        """The n items with the highest estimates, but for those seen; estimates, deviations."""
+    def best(
+        self, user: Ends, n: int, seen: Longs, caution: float = 0.0
+    ) -> tuple[Longs, Floats, Floats | None]:
+        """The n items with the highest estimates, but for those seen; estimates, deviations.
+
+        Args:
+            caution: rank by the estimate less so many deviations, where they are known.
+        """
         if not user.told[0] or n < 1:
             return np.empty(0, np.int64), np.empty(0, np.float32), None
-        scores = self.items.vectors @ user.vectors[0]
+        estimates = self.items.vectors @ user.vectors[0]
+        deviations = user.deviations(self.items)
+        scores = estimates.copy()
+        if caution and deviations is not None:
+            scores -= np.float32(caution) * deviations
         scores[~self.items.there] = -np.inf
         scores[seen] = -np.inf
-        found = top(scores[np.newaxis], n)[0]
-        found = found[found != NOTHING]
-        deviations = user.deviations(self.items)
+        found = _highest(scores, n)
         chosen = None if deviations is None else deviations[found]
-        return found, self._within(scores[found]), chosen
+        return found, self._within(estimates[found]), chosen
+
+    def prediction(self, estimate: float, deviation: float | None) -> Prediction:
+        """An estimate as a prediction on this scale."""
+        bounds = (self.scale.low, self.scale.high) if self.chain.head.bounded else None
+        return Prediction(estimate, None, deviation, bounds)
 
     def similar(self, item: int, n: int) -> tuple[Longs, Floats]:
         """The n items most like another, and how alike they are."""
@@ -108,16 +117,23 @@ class Snapshot:
         scores = embeddings @ embeddings[item] / (lengths * lengths[item])
         scores[~there] = -np.inf
         scores[item] = -np.inf
-        found = top(scores[np.newaxis], n)[0]
-        found = found[found != NOTHING]
+        found = _highest(scores, n)
         return found, scores[found]
+
+    def stored_layer(self, index: int) -> Layer | None:
+        """What a prototype user has stored, if that is what they answer with."""
+        if index == UNKNOWN or not self.policy.stored(0):
+            return None
+        slot = int(self.rosters[Side.USER].slot[index])
+        if slot < 0:
+            return None
+        kept = self.chain.prototypes[Side.USER][slot : slot + 1].detach().numpy()
+        return Layer(kept, np.ones(1, np.bool_))
 
     def user_layer(self, row: Row) -> Layer:
         """The embedding of a user with these ratings."""
         size = self.chain.prototypes[Side.USER].shape[1]
         nothing = Layer(np.zeros((1, size), np.float32), np.zeros(1, np.bool_))
-        if not self.policy.max_depth:
-            return nothing
         chosen, links = self.evidence(Side.USER, row)
         if not len(chosen):
             return nothing
@@ -129,15 +145,23 @@ class Snapshot:
     def evidence(self, side: Side, row: Row, depth: int = 0) -> Row:
         """What of a row is evidence at a depth, and has an embedding below."""
         others, ratings = row
+        if depth >= self.policy.max_depth:
+            return others[:0], ratings[:0]
         rows = Rows(np.array([0, len(others)]), np.arange(len(others), dtype=np.int32), ratings)
         slot = self.rosters[side.opposite].slot[others]
         found = choose(rows, ratings, _NO_KEY, slot, self.policy, side, depth)
         chosen = others[found.others]
-        there = self.layers[depth + 1, side.opposite].there.take(chosen)
+        there: Flags = self.layers[depth + 1, side.opposite].there.take(chosen)
         return chosen[there], found.ratings[there]
 
     def _within(self, estimates: Floats) -> Floats:
         return self.scale.within(estimates) if self.chain.head.bounded else estimates
+
+
+def _highest(scores: Floats, n: int) -> Longs:
+    found: Longs = np.asarray(top(scores[np.newaxis], n)[0], np.int64)
+    chosen: Longs = found[found != NOTHING]
+    return chosen
 
 
 def all_ends(chain: Chain, made: Layer) -> Ends:
