@@ -152,11 +152,7 @@ class Answers:
         for k, item in enumerate(items):
             deviation = None if deviations is None else float(deviations[k])
             found = self.snapshot.prediction(float(estimates[k]), deviation)
-            why = (
-                None
-                if there[k]
-                else self._obstacle(bool(asker.end.there[0]), int(indices[k]), item)
-            )
+            why = None if there[k] else self._obstacle(asker, int(indices[k]), item)
             told.append(
                 Told(
                     item, self.titles.title(item), found.estimate, deviation, found.interval(), why
