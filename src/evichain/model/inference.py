@@ -87,7 +87,7 @@ def ends(
 def read(chain: Chain, side: Side, found: Floats, there: Flags) -> Ends:
     """What the head makes of depth-0 embeddings."""
     rows = torch.from_numpy(found)
-    prior = chain.prior(side)
+    prior = None if there.all() else chain.prior(side)
     if prior is not None:
         rows = torch.where(torch.from_numpy(there).unsqueeze(1), rows, prior)
     head = chain.head

@@ -101,7 +101,7 @@ class LiveEngine:
         )
         rows = (user_rows, item_rows)
         touched = _sorted(by[Side.USER]), _sorted(by[Side.ITEM])
-        layers, differ = self._upkeep.updated(old.layers, rows, touched)
+        layers, differ = self._upkeep.updated(old.layers, old.rows, rows, touched)
         items, length = old.items, len(keys[Side.ITEM])
         # Those that are new need a place, whether or not there is anything to say of them.
         differ = np.union1d(differ, np.arange(len(items.there) - 1, length))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evichain.evidence.choice import Evidence, choose
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Flags, Ints, Keys, Longs
@@ -20,6 +21,7 @@ from evichain.service.live.pages import Pages
 from evichain.service.live.rows import LiveRows, citing, cuts
 
 Place = tuple[int, Side]
+BothRows = tuple[LiveRows, LiveRows]
 NOWHERE: Longs = np.empty(0, np.int64)
 
 
@@ -66,7 +68,7 @@ class Upkeep:
         self._cuts = {place: Growing(self._first_cuts(pool, place)) for place in self.first}
 
     def updated(
-        self, layers: LiveLayers, rows: tuple[LiveRows, LiveRows], touched: tuple[Longs, Longs]
+        self, layers: LiveLayers, before: BothRows, rows: BothRows, touched: tuple[Longs, Longs]
     ) -> tuple[LiveLayers, Longs]:
         """The next layers, after the rows of some entities have changed.
 
@@ -78,34 +80,57 @@ class Upkeep:
         for depth in reversed(range(self.policy.max_depth + 1)):
             for side in Side:
                 if (depth, side) in layers:
-                    changed[depth, side] = self._update(new, rows, touched, changed, (depth, side))
+                    own = self._reselected(before[side], rows[side], touched[side], depth)
+                    changed[depth, side] = self._update(new, rows, own, changed, (depth, side))
         return new, changed.get((0, Side.ITEM), NOWHERE)
 
     def _update(
         self,
         layers: LiveLayers,
-        rows: tuple[LiveRows, LiveRows],
-        touched: tuple[Longs, Longs],
+        rows: BothRows,
+        own: Longs,
         changed: dict[Place, Longs],
         place: Place,
     ) -> Longs:
-        """Bring one layer up to date; which of its entities differ."""
+        """Bring one layer up to date; which of its entities differ.
+
+        Args:
+            own: those who have other evidence than before.
+        """
         depth, side = place
         slot = self.rosters[side].slot
+        layers[place] = grown = layers[place].grown(len(slot))
         if depth == self.policy.max_depth:
-            dirty = touched[side]
+            dirty = own
             made = stored_layer(self.chain, side, slot[dirty])
         else:
             below = changed[depth + 1, side.opposite]
-            dirty = np.union1d(touched[side], self._citing(rows, place, below))
+            dirty = np.union1d(own, self._citing(rows, place, below))
+            if not len(dirty):
+                return dirty
             made = self._generated(layers, rows, place, dirty)
-        grown = layers[place].grown(len(slot))
         layers[place] = grown.changed(dirty, made)
         return dirty[_differs(grown.take(dirty), made)]
 
-    def _generated(
-        self, layers: LiveLayers, rows: tuple[LiveRows, LiveRows], place: Place, wanted: Longs
-    ) -> Layer:
+    def _reselected(self, before: LiveRows, after: LiveRows, touched: Longs, depth: int) -> Longs:
+        """Who of these has other evidence at a depth than before, or was not there."""
+        if depth == self.policy.max_depth:
+            return touched[touched >= len(before)]
+        old, new = (self._chosen(rows, touched, depth) for rows in (before, after))
+        differ = [
+            place
+            for place in range(len(touched))
+            if touched[place] >= len(before) or not _same(old, new, place)
+        ]
+        return touched[differ]
+
+    def _chosen(self, rows: LiveRows, entities: Longs, depth: int) -> Evidence:
+        part, side = rows.gather(entities), rows.side
+        ratings, slot = part.codes.astype(np.float32), self.rosters[side.opposite].slot
+        keys = self.rosters[side].keys[entities]
+        return choose(part, ratings, keys, slot, self.policy, side, depth)
+
+    def _generated(self, layers: LiveLayers, rows: BothRows, place: Place, wanted: Longs) -> Layer:
         depth, side = place
         part = rows[side].gather(wanted)
         # Only those that are met, by numbers of their own.
@@ -117,7 +142,7 @@ class Upkeep:
         ratings = part.codes.astype(np.float32, copy=False)
         return layer(self.chain, self.policy, side, depth, part, ratings, keys, slots, below)
 
-    def _citing(self, rows: tuple[LiveRows, LiveRows], place: Place, below: Longs) -> Longs:
+    def _citing(self, rows: BothRows, place: Place, below: Longs) -> Longs:
         """Who takes one of these opposite entities for evidence there."""
         if not len(below):
             return NOWHERE
@@ -128,7 +153,7 @@ class Upkeep:
             int(side), below, part.indptr, part.indices, own, other, self._cuts[place].view
         )
 
-    def _cut(self, rows: tuple[LiveRows, LiveRows], touched: tuple[Longs, Longs]) -> None:
+    def _cut(self, rows: BothRows, touched: tuple[Longs, Longs]) -> None:
         for side in Side:
             part = rows[side].gather(touched[side])
             own, other = self.rosters[side].keys, self.rosters[side.opposite].keys
@@ -152,6 +177,14 @@ class Upkeep:
 
     def _kept(self, place: Place) -> bool:
         return place != (0, Side.USER)
+
+
+def _same(old: Evidence, new: Evidence, place: int) -> bool:
+    """Whether an entity has the same evidence twice."""
+    a, b = (slice(e.ptr[place], e.ptr[place + 1]) for e in (old, new))
+    return np.array_equal(old.others[a], new.others[b]) and np.array_equal(
+        old.ratings[a], new.ratings[b]
+    )
 
 
 def _differs(before: Layer, after: Layer) -> Flags:

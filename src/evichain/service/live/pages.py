@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-PAGE = 512
-"""Rows of a page."""
+PAGE = 4096
+"""Rows of a page: few enough to copy one at each write, and so many that most catalogues are one
+or a few."""
 
 Array = npt.NDArray[Any]
 
@@ -48,7 +49,7 @@ class Pages:
     def take(self, indices: Array) -> Array:
         """The rows at some indices."""
         first = self.pages[0]
-        if len(self.pages) == 1:
+        if len(self.pages) == 1 or not len(indices):
             return first[indices]
         out = np.empty((len(indices), *first.shape[1:]), first.dtype)
         numbers = indices // PAGE
