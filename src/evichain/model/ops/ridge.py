@@ -37,7 +37,7 @@ class _Solve(Function):
         factors = np.empty((nodes, size * (size + 1) // 2), np.float32)
         solved = torch.empty(nodes, size)
         in_threads(
-            _factorize_and_solve,
+            factorize_and_solve,
             nodes,
             keys.detach().contiguous().numpy(),
             ridge.detach().contiguous().numpy(),
@@ -74,7 +74,7 @@ class _Solve(Function):
 
 
 @fast_kernel
-def _factorize_and_solve(
+def factorize_and_solve(
     start: int,
     stop: int,
     keys: Floats,

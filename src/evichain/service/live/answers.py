@@ -196,8 +196,9 @@ class Answers:
         left = np.array([self.snapshot.index(Side.ITEM, item) for item in without], np.int64)
         kept = ~np.isin(row[0], left)
         row = row[0][kept], row[1][kept]
-        made = stored or self.snapshot.user_layer(row)
-        end = read(self.snapshot.chain, Side.USER, made.rows, made.there)
+        end = self.snapshot.user(row)
+        if stored is not None:
+            end = read(self.snapshot.chain, Side.USER, stored.rows, stored.there)
         return Asker(name, row, left[left != UNKNOWN], stored, end)
 
     def _reasons(self, asker: Asker, items: Longs) -> list[Reason | None]:

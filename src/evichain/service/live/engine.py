@@ -9,6 +9,7 @@ import numpy as np
 from evichain.engine import Engine
 from evichain.kernels import Longs
 from evichain.model.inference import read
+from evichain.model.single import SingleUser
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
@@ -49,6 +50,7 @@ class LiveEngine:
         self.snapshot = Snapshot(
             version=version,
             chain=chain,
+            single=SingleUser.of(chain),
             policy=policy,
             scale=scale or pool.graph.scale,
             rosters=rosters,
@@ -112,6 +114,7 @@ class LiveEngine:
         return Snapshot(
             version=version,
             chain=old.chain,
+            single=old.single,
             policy=old.policy,
             scale=old.scale,
             rosters=old.rosters,

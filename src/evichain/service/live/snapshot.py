@@ -12,6 +12,7 @@ from evichain.kernels import Flags, Floats, Longs
 from evichain.model.chain import Chain
 from evichain.model.inference import Ends, read
 from evichain.model.layers import Layer
+from evichain.model.single import SingleUser
 from evichain.protocol import Prediction
 from evichain.ranking import NOTHING, top
 from evichain.ratings.ids import UNKNOWN
@@ -37,6 +38,7 @@ class Snapshot:
 
     version: int
     chain: Chain
+    single: SingleUser | None
     policy: Policy
     scale: Scale
     rosters: tuple[Roster, Roster]
@@ -55,13 +57,19 @@ class Snapshot:
 
     def user(self, row: Row) -> Ends:
         """What the head makes of a user with these ratings."""
+        chosen, links = self.evidence(Side.USER, row)
+        if self.single is not None and len(chosen):
+            made = self.single.row(self.layers[1, Side.ITEM].rows.take(chosen), links)
+            return self.single.end(made)
         found = self.user_layer(row)
         return read(self.chain, Side.USER, found.rows, found.there)
 
     def stored_user(self, index: int) -> Ends:
         """What the head makes of a user."""
-        found = self.stored_layer(index) or self.user_layer(self.row(Side.USER, index))
-        return read(self.chain, Side.USER, found.rows, found.there)
+        stored = self.stored_layer(index)
+        if stored is None:
+            return self.user(self.row(Side.USER, index))
+        return read(self.chain, Side.USER, stored.rows, stored.there)
 
     def guest_row(self, items: Sequence[int], ratings: Sequence[float]) -> Row:
         """The row of someone who is in no store."""
