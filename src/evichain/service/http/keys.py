@@ -6,7 +6,7 @@ a line for each: a name, `read` or `write`, and that digest in hexadecimal.
 
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
@@ -74,7 +74,7 @@ class Keys:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def __iter__(self) -> Iterable[Key]:  # type: ignore[misc]
+    def __iter__(self) -> Iterator[Key]:
         return iter(self._keys)
 
     @classmethod

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
 from evichain.service.store.checks import (
     LARGEST,
@@ -18,7 +18,15 @@ MOST = 1000
 
 _Text = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
 _Whole = Annotated[StrictInt, Field(ge=SMALLEST, le=LARGEST)]
-Id = Annotated[_Text | _Whole, AfterValidator(str)]
+
+
+def _as_text(value: object) -> object:
+    """An id that came as an integer, as text; anything else as it is."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole and SMALLEST <= value <= LARGEST else value  # type: ignore[operator]
+
+
+Id = Annotated[_Text, BeforeValidator(_as_text, json_schema_input_type=_Text | _Whole)]
 """An id in a body: text, or an integer, which means the same."""
 PathId = Annotated[str, Path(min_length=1, max_length=LONGEST_ID)]
 QueryIds = Annotated[list[_Text], Query(max_length=MOST)]

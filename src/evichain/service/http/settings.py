@@ -1,8 +1,18 @@
 """What can be set about the service."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated
 
-from evichain.service.http.keys import Keys
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from evichain.service.http.keys import Key, Keys
+
+
+def _keys(value: object) -> object:
+    return Keys(map(Key.parse, value)) if isinstance(value, list | tuple) else value
+
+
+def _lines(keys: Keys) -> list[str]:
+    return [key.line for key in keys]
 
 
 class Settings(BaseModel):
@@ -10,27 +20,27 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, extra="forbid")
 
-    keys: Keys = Keys(())
+    keys: Annotated[Keys, BeforeValidator(_keys), PlainSerializer(_lines)] = Keys(())
     """Who may ask. Without any, everyone who reaches the server may do everything."""
     hosts: frozenset[str] | None = None
     """Names that requests have to be addressed to; None takes all."""
-    max_body: int = Field(1 << 20, ge=1)
+    max_body: Annotated[int, Field(ge=1)] = 1 << 20
     """Bytes of a request's body."""
-    rate: float = Field(1000.0, ge=0)
+    rate: Annotated[float, Field(ge=0)] = 1000.0
     """Requests a second of one key, or without keys of one address; 0 sets no limit."""
-    burst: float | None = Field(None, ge=1)
-    """Requests that may come at once on top of that; twice the rate by default."""
-    in_progress: int = Field(128, ge=1)
+    burst: Annotated[float, Field(ge=1)] | None = None
+    """Requests that may come at once; twice the rate by default."""
+    in_progress: Annotated[int, Field(ge=1)] = 128
     """Requests being answered or waiting to be; what comes on top is sent away."""
-    threads: int = Field(8, ge=1)
+    threads: Annotated[int, Field(ge=1)] = 8
     """Threads for what takes long: writes and explanations."""
-    exports: int = Field(2, ge=1)
+    exports: Annotated[int, Field(ge=1)] = 2
     """Exports at a time."""
-    timeout: float = Field(15.0, gt=0)
+    timeout: Annotated[float, Field(gt=0)] = 15.0
     """Seconds that such work may take before the asker is told to come again."""
-    patience: float = Field(10.0, gt=0)
+    patience: Annotated[float, Field(gt=0)] = 10.0
     """Seconds to wait for the rest of a request, and for the asker to take an answer."""
-    retry_after: int = Field(1, ge=1)
+    retry_after: Annotated[int, Field(ge=1)] = 1
     """Seconds after which those who were sent away may come again."""
     feedback_rating: float | None = None
     """The rating that feedback without a value stands for (gorse's API); the best by default."""
