@@ -12,6 +12,7 @@ from evichain.service.http.gateway import Gateway
 from evichain.service.http.routes import (
     explanations,
     export,
+    gorse,
     items,
     overview,
     page,
@@ -22,7 +23,7 @@ from evichain.service.http.service import Service
 from evichain.service.http.settings import Settings
 from evichain.service.live.following import Following
 
-_GROUPS = (ratings, recommendations, items, explanations, export, overview)
+_GROUPS = (ratings, recommendations, items, explanations, export, overview, gorse)
 
 
 def create_app(live: Following, settings: Settings | None = None) -> FastAPI:

@@ -1,40 +1,14 @@
 """The overview, health, readiness and metrics."""
 
-import asyncio
 import time
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from evichain.errors import StoreError
 from evichain.service.http import models
-from evichain.service.http.problems import ProblemError
+from evichain.service.http.readiness import Readiness
 from evichain.service.http.service import Service
-
-_FRESH = 1.0
-
-
-class Readiness:
-    """Whether the store can be reached, asked at most once a second."""
-
-    def __init__(self, service: Service) -> None:
-        self._service, self._lock = service, asyncio.Lock()
-        self._at, self._ready = float("-inf"), False
-
-    async def __call__(self) -> bool:
-        async with self._lock:
-            if time.monotonic() - self._at > _FRESH:
-                self._ready = await self._ask()
-                self._at = time.monotonic()
-            return self._ready
-
-    async def _ask(self) -> bool:
-        try:
-            await self._service.watch(self._service.live.store.version)
-        except (StoreError, ProblemError):
-            return False
-        return True
 
 
 def router(service: Service) -> APIRouter:
@@ -75,9 +49,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/health/ready", summary="Whether the store can be reached")
     async def is_ready() -> models.Health:
         """Ok when the store can be reached, and 503 when not."""
-        if not await ready():
-            retry = service.settings.retry_after
-            raise ProblemError(503, "The store cannot be reached.", retry_after=retry)
+        await ready.check()
         return models.Health(status="ok")
 
     @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response)
