@@ -17,7 +17,7 @@ from evichain.service.store import LARGEST_BATCH
 
 def router(service: Service) -> APIRouter:
     """The routes about users and items."""
-    routes = APIRouter()
+    routes = APIRouter(prefix="/api")
     store = service.live.store
 
     # Users

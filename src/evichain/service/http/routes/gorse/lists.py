@@ -18,7 +18,7 @@ from evichain.service.live.snapshot import Snapshot
 
 def router(service: Service) -> APIRouter:
     """The routes that give lists."""
-    routes = APIRouter()
+    routes = APIRouter(prefix="/api")
     scored: dict[str, Any] = {"response_model": list[models.Score] | list[str]}
 
     def popular(n: int) -> list[models.Score]:
