@@ -16,6 +16,18 @@ from evichain.service.http import Settings, create_app
 from evichain.service.live.following import Following
 
 
+def held(live: Following) -> Event:
+    """Let all writes wait until this is set."""
+    go, before = Event(), live.store.put
+
+    def slow(changes: object) -> object:
+        go.wait()
+        return before(changes)  # type: ignore[arg-type]
+
+    live.store.put = slow  # type: ignore[assignment, method-assign]
+    return go
+
+
 def test_a_caller_has_so_many_requests(live: Following) -> None:
     app = create_app(live, Settings(keys=KEYS, rate=0.001, burst=3))
     reader, writer = Caller(app, {"X-API-Key": READ}), Caller(app, {"X-API-Key": WRITE})
@@ -30,14 +42,7 @@ def test_a_caller_has_so_many_requests(live: Following) -> None:
 
 def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following) -> None:
     app = create_app(live, Settings(in_progress=4, threads=1))
-    go = Event()
-    before = live.store.put
-
-    def slow(changes: object) -> object:
-        go.wait()
-        return before(changes)  # type: ignore[arg-type]
-
-    live.store.put = slow  # type: ignore[assignment, method-assign]
+    go = held(live)
 
     async def storm() -> list[httpx.Response]:
         async with Caller(app).session() as client:
@@ -66,14 +71,7 @@ def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following) -> No
 
 def test_work_that_takes_too_long_is_given_up(live: Following) -> None:
     app = create_app(live, Settings(timeout=0.05, threads=1))
-    go = Event()
-    before = live.store.put
-
-    def slow(changes: object) -> object:
-        go.wait()
-        return before(changes)  # type: ignore[arg-type]
-
-    live.store.put = slow  # type: ignore[assignment, method-assign]
+    go = held(live)
     ask = Caller(app)
     check_problem(ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 5}), 503)
     assert ask("GET", "/v1/users/3/recommendations").status_code == 200

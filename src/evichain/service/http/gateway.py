@@ -18,6 +18,8 @@ from evichain.service.http.settings import Settings
 
 _HARMLESS = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _UNMATCHED = "-"
+_GONE = 499
+"""Logged for an answer that nobody took."""
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -28,6 +30,7 @@ _HEADERS = {
 }
 """Of every answer, unless it brings its own."""
 _WITH_BODY = ("POST", "PUT", "PATCH")
+_METHODS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS", *_WITH_BODY})
 
 
 class Gateway:
@@ -108,14 +111,14 @@ class _Passage:
         scope["request_id"] = self._id
 
     async def run(self, receive: Receive) -> None:
+        """Let the request pass, or refuse it; and log what became of it."""
         fault: BaseException | None = None
         try:
             await self._pass(receive)
         except ProblemError as error:
             await self._refuse(error)
-        except TimeoutError as error:
-            # The asker does not take the answer: there is nobody to tell.
-            self._status, fault = self._status or 499, error
+        except limits.GoneError:
+            self._status = self._status or _GONE
         except Exception as error:
             fault = error
             if not self._status:
@@ -139,9 +142,8 @@ class _Passage:
             raise ProblemError(503, detail, retry_after=self._gateway.settings.retry_after)
         self._gateway.metrics.in_progress.inc()
         try:
-            body = limits.bounded(
-                receive, self._gateway.settings.max_body, self._gateway.settings.patience
-            )
+            settings = self._gateway.settings
+            body = limits.bounded(receive, settings.max_body, settings.patience)
             await self._gateway.app(self._scope, body, self._sent)
         finally:
             self._gateway.gate.leave()
@@ -151,8 +153,8 @@ class _Passage:
         answer = problem(error.status_code, error.detail, self._id, error.headers)
         try:
             await answer(self._scope, _nothing, self._sent)
-        except TimeoutError:
-            self._status = 499
+        except limits.GoneError:
+            self._status = _GONE
 
     async def _sent(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -185,9 +187,6 @@ class _Passage:
             request_log.warning("request", extra={**fields, "error": said})
         else:
             request_log.info("request", extra=fields)
-
-
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 async def _nothing() -> Message:
