@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Print the path of a Chromium, which the tests of the page look at it with.
+#
+#   chromium.sh            find it
+#   chromium.sh --install  find it, or install Debian's package if that can be done unasked
+set -euo pipefail
+
+find_browser() {
+    local name
+    for name in chromium chromium-browser google-chrome; do
+        command -v "$name" && return 0
+    done
+    return 1
+}
+
+install_browser() {
+    command -v apt-get >/dev/null || return 1
+    local as_root=()
+    if [ "$(id -u)" != 0 ]; then
+        sudo -n true 2>/dev/null || return 1
+        as_root=(sudo -n)
+    fi
+    # A page without any font has no width to measure.
+    local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
+        apt-get install --yes --quiet --no-install-recommends chromium fonts-dejavu-core)
+    echo "Installing Chromium for the tests (once)" >&2
+    { "${install[@]}" || { "${as_root[@]}" apt-get update --quiet && "${install[@]}"; }; } >&2
+}
+
+if find_browser; then
+    exit 0
+elif [ "${1:-}" = --install ] && install_browser && find_browser; then
+    exit 0
+fi
+echo "There is no Chromium here: install the package 'chromium' (apt-get install chromium," \
+    "dnf install chromium, brew install chromium)." >&2
+exit 1

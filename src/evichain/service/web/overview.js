@@ -1,0 +1,29 @@
+// The strip of figures: how much the model has seen, how small it is, how fast and how good.
+
+import { ask } from "./api.js";
+import { $, fixed, make, number } from "./words.js";
+
+const EVERY = 15000;
+
+export function overview(first) {
+  show(first);
+  setInterval(async () => !document.hidden && show(await ask("v1/overview")), EVERY);
+}
+
+function show(found) {
+  const { ratings, users, items, parameters, recent_rmse: rmse, recent_ratings: judged } = found;
+  const { latency_p50_ms: usual, latency_p99_ms: most } = found;
+  const figures = [
+    ["ratings", number.format(ratings), `${number.format(users)} people, ${number.format(items)} films`],
+    ["parameters", number.format(parameters), "does not grow with people or films"],
+    ["answer time", usual == null ? "–" : `${short(usual)} ms`, most == null ? "no answers yet" : `99 % within ${short(most)} ms`],
+    ["error on new ratings", rmse == null ? "–" : fixed(rmse, 2), rmse == null ? "none came in yet" : `RMSE of the latest ${number.format(judged)}, guessed before learning them`],
+  ];
+  $("figures").replaceChildren(
+    ...figures.map(([name, value, note]) =>
+      make("div", {}, make("dt", {}, name), make("dd", { class: "big" }, value), make("dd", { class: "small" }, note)),
+    ),
+  );
+}
+
+const short = (ms) => (ms < 10 ? fixed(ms, 1) : fixed(ms, 0));

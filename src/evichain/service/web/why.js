@@ -1,0 +1,156 @@
+// The panel that answers "why?": the estimate, its chain, and what changes when a piece of evidence
+// is switched off.
+
+import { ask, Newest } from "./api.js";
+import { Chain } from "./chain.js";
+import { FILM, graphOf, PIECES, YOU } from "./graph.js";
+import { given } from "./stars.js";
+import { $, fixed, listed, make, number, readable, signed, stars } from "./words.js";
+
+export class Why {
+  #newest = new Newest();
+  /** What was said with everything switched on, to compare with. */
+  #whole = null;
+  #trace = null;
+  #order = [];
+  #opener = null;
+
+  constructor(state, scale) {
+    this.state = state;
+    this.scale = scale;
+    this.chain = new Chain($("drawing"), {
+      flip: (item, on) => state.switch(item, on),
+      point: (node, graph) => this.#point(node, graph),
+    });
+    $("close").addEventListener("click", () => state.look(null));
+    $("why").addEventListener("keydown", (event) => event.key === "Escape" && state.open && state.look(null));
+    for (const radio of document.getElementsByName("depth")) {
+      radio.addEventListener("change", () => state.deepen(Number(radio.value)));
+    }
+    state.addEventListener("change", ({ detail }) => detail !== "user" && this.#changed(detail));
+  }
+
+  #changed(what) {
+    const { open, off } = this.state;
+    if (!open) return this.#close();
+    if (this.film?.item !== open.item) this.#begin(open);
+    if (what === "ratings") this.#whole = null;
+    // The switch moves at once; numbers follow when they come.
+    if (what === "off" && this.#trace) this.#draw();
+    this.#newest.run((signal) => this.#ask(signal), ([trace, whole]) => {
+      this.#trace = trace;
+      this.#whole = off.size ? whole : trace;
+      this.#draw();
+      this.#tell();
+    });
+  }
+
+  async #ask(signal) {
+    const { open, asked, off, depth } = this.state;
+    const told = (without) => {
+      const body = { ratings: asked, item: open.item, pieces: PIECES, depth, without, format: "json" };
+      return ask("v1/explanations", { method: "POST", body, signal });
+    };
+    return Promise.all([told([...off]), off.size && !this.#whole ? told([]) : this.#whole]);
+  }
+
+  #begin(film) {
+    this.#opener = document.activeElement;
+    this.film = film;
+    this.#whole = this.#trace = null;
+    this.#order = [];
+    this.chain.clear();
+    $("why-body").hidden = false;
+    $("why-hint").hidden = true;
+    $("chosen-title").textContent = readable(film.title);
+    $("verdict").replaceChildren("…");
+    $("seen-label").nextElementSibling?.remove();
+    const label = `Your rating of ${readable(film.title)}`;
+    $("seen-label").after(given(this.scale, { label, choose: (rating) => this.state.rate(film.item, film.title, rating) }));
+    // Where the panel is below the list, or above what is in sight, it comes into view.
+    $("why").scrollIntoView({ block: "nearest", behavior: still() ? "auto" : "smooth" });
+    $("close").focus({ preventScroll: true });
+  }
+
+  #close() {
+    if (!this.film) return;
+    const inside = $("why").contains(document.activeElement);
+    this.film = null;
+    this.#newest.cancel();
+    this.chain.clear();
+    $("why-body").hidden = true;
+    $("why-hint").hidden = false;
+    if (inside) (this.#opener?.isConnected ? this.#opener : $("list")).focus();
+  }
+
+  #draw() {
+    const trace = this.#trace;
+    const mine = this.#mine();
+    $("no-chain").hidden = trace.reason === null;
+    $("no-chain").textContent = trace.reason === null ? "" : `There is no chain of evidence here (${trace.reason}): the estimate is what is usual.`;
+    this.chain.show(graphOf(trace, mine, this.state.depth), {
+      label: `The evidence behind ${fixed(trace.estimate)} for ${readable(this.film.title)}`,
+      estimate: trace.estimate,
+    });
+    this.#verdict();
+    this.#point(null);
+  }
+
+  /** One's evidence in an order that stays while pieces are switched off and on. */
+  #mine() {
+    const { ratings, off } = this.state;
+    const found = this.#trace.user.pieces.map(({ id }) => String(id));
+    for (const item of [...found, ...off]) if (!this.#order.includes(item)) this.#order.push(item);
+    this.#order = this.#order.filter((item) => ratings.has(item) && (found.includes(item) || off.has(item)));
+    return this.#order.map((item) => ({ item, ...ratings.get(item), on: !off.has(item) }));
+  }
+
+  #verdict() {
+    const estimate = this.#trace.estimate;
+    const before = this.#whole?.estimate ?? estimate;
+    const number = make("strong", {}, fixed(estimate, 2));
+    const expected = make("span", {}, number, ` of ${this.scale.high} stars expected`);
+    $("verdict").replaceChildren(expected);
+    if (!this.state.off.size || this.#whole === this.#trace) return;
+    const by = estimate - before;
+    const difference = make("span", { class: `difference ${by < 0 ? "takes" : "adds"}` }, signed(by));
+    $("verdict").append(difference, make("span", { class: "from" }, `with everything: ${fixed(before, 2)}`));
+  }
+
+  #tell() {
+    const name = readable(this.film.title);
+    const { off, ratings } = this.state;
+    const without = [...off].map((item) => readable(ratings.get(item)?.title ?? item));
+    const change = off.size ? `Without ${listed(without)}: ${signed(this.#trace.estimate - this.#whole.estimate)}.` : "";
+    $("news").textContent = `${name}: ${fixed(this.#trace.estimate, 2)} expected. ${change}`;
+  }
+
+  /** What is known of the node under the pointer or the focus. */
+  #point(node, graph) {
+    const lines = node ? this.#about(node, graph) : ["Switch one of your films off to see what changes."];
+    $("readout").replaceChildren(...lines.map((line) => make("span", {}, line)));
+  }
+
+  #about(node, graph) {
+    if (node.column === YOU) return ["You: nothing is stored of you in the model, only your ratings are read."];
+    const lines = [];
+    for (const { from, to, rating, contribution, on } of graph.of(node)) {
+      const [person, film] = from.side === "user" ? [from, to] : [to, from];
+      const who = person.column === YOU ? "You" : `P${person.name.slice(1)}`;
+      lines.push(`${who} gave ${readable(film.name)} ${stars(rating)}: ${on ? this.#worth(contribution) : "switched off"}`);
+    }
+    if (node.column === FILM) return [`${readable(node.name)}: ${number.format(graph.more.people + lines.length)} ratings are its evidence.`];
+    if (node.prototype) lines.push("A prototype: one of the few whose embedding the model has stored.");
+    return lines;
+  }
+
+  #worth(contribution) {
+    if (this.#trace.kind === "additive") return `brings ${signed(contribution)}`;
+    const size = Math.abs(contribution);
+    const digits = size < 0.005 ? 4 : 2;
+    if (size < 0.00005) return "the estimate would be the same without it";
+    return `without it the estimate would be ${fixed(size, digits)} ${contribution > 0 ? "lower" : "higher"}`;
+  }
+}
+
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
