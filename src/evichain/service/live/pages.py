@@ -25,6 +25,8 @@ class Pages:
     >>> new = old.grown(5).changed(np.array([1, 4]), np.array([7, 9]))
     >>> old.whole().tolist(), new.whole().tolist()
     ([0, 1, 2], [0, 7, 2, 0, 9])
+    >>> Pages.of(np.arange(2 * PAGE)).take(np.array([], np.int64)).tolist()
+    []
     """
 
     pages: Sequence[Array]
@@ -48,7 +50,7 @@ class Pages:
     def take(self, indices: Array) -> Array:
         """The rows at some indices."""
         first = self.pages[0]
-        if len(self.pages) == 1:
+        if len(self.pages) == 1 or not len(indices):
             return first[indices]
         out = np.empty((len(indices), *first.shape[1:]), first.dtype)
         numbers = indices // PAGE
