@@ -24,11 +24,16 @@ $("key-form").addEventListener("submit", (event) => {
   location.reload();
 });
 
+// Where the list is out of sight, as on a phone while one rates, its first film is told below.
+new IntersectionObserver(([{ isIntersecting, boundingClientRect }]) => {
+  $("peek").hidden = isIntersecting || boundingClientRect.top < 0;
+}).observe($("suggestions"));
+
 try {
   const state = new State();
   const figures = await ask("v1/overview");
   const scale = new Scale(figures.scale);
-  overview(figures);
+  overview(figures, state);
   const films = new Films(state, scale);
   searching((film) => films.add(film));
   new List(state, scale);

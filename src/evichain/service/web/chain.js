@@ -4,7 +4,7 @@
 
 import { FILM, FILMS, PEOPLE, YOU } from "./graph.js";
 import { layout, route } from "./layout.js";
-import { fixed, mark, number, readable } from "./words.js";
+import { fixed, mark, nameOf, number } from "./words.js";
 
 const THICKEST = 9;
 /** What shows as ±0.00 speaks neither for nor against. */
@@ -41,16 +41,17 @@ export class Chain {
     const focused = place.contains(document.activeElement) && document.activeElement.dataset.key;
     this.width = place.clientWidth;
     const size = layout(graph, this.width);
-    ruler.font = `500 13px ${getComputedStyle(place).fontFamily}`;
+    ruler.font = `500 ${size.roomy ? 13 : 12}px ${getComputedStyle(place).fontFamily}`;
     const drawn = mark("svg", {
       viewBox: `0 0 ${size.width} ${size.height}`,
       width: size.width,
       height: size.height,
       role: "group",
+      class: size.roomy ? "" : "tight",
       "aria-label": this.label,
     });
-    drawn.append(...heads(graph, size), ...this.#edges(size.wide), ...rest(graph, size));
-    const nodes = [...graph.nodes.values()].map((node) => this.#node(node));
+    drawn.append(...heads(graph), ...this.#edges(size.roomy), ...rest(graph));
+    const nodes = [...graph.nodes.values()].map((node) => this.#node(node, size.roomy));
     drawn.append(...nodes);
     place.replaceChildren(drawn);
     const current = nodes.find(({ dataset }) => dataset.key === focused);
@@ -58,7 +59,7 @@ export class Chain {
     if (current) current.focus({ preventScroll: true });
   }
 
-  #edges(wide) {
+  #edges(roomy) {
     const { edges } = this.graph;
     const largest = Math.max(...edges.map(({ contribution }) => Math.abs(contribution)), 1e-9);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -66,7 +67,7 @@ export class Chain {
     const sorted = [...edges].sort((a, b) => Math.abs(a.contribution) - Math.abs(b.contribution));
     const chips = [];
     const lines = sorted.map((edge) => {
-      const { path, chip } = route(edge, wide);
+      const { path, chip } = route(edge, roomy);
       const width = edge.on ? 1.2 + (THICKEST - 1.2) * Math.sqrt(Math.abs(edge.contribution) / largest) : 1.2;
       const line = mark("path", { class: `edge ${sign(edge)}`, d: path, "stroke-width": fixed(width), "data-edge": edge.key });
       const before = this.#widths.get(edge.key);
@@ -74,25 +75,20 @@ export class Chain {
         line.animate([{ strokeWidth: `${before}px` }, { strokeWidth: `${width}px` }], { duration: 400, easing: "ease-out" });
       }
       this.#widths.set(edge.key, width);
-      if (chip) chips.push(rated(edge, chip, wide));
+      if (chip) chips.push(rated(edge, chip, roomy));
       return line;
     });
     return [...lines, ...chips];
   }
 
-  #node(node) {
+  #node(node, roomy) {
     const { x, y, width, height, side, column } = node;
-    const kind = `node ${side}${node.prototype ? " stored" : ""}${node.mine && !node.on ? " off" : ""}${column === FILM ? " target" : ""}`;
-    const drawn = mark("g", { class: kind, tabindex: -1, "data-key": node.key, transform: `translate(${x} ${y - height / 2})` });
-    drawn.append(mark("rect", { width, height, rx: side === "user" ? height / 2 : 7 }));
-    if (column === YOU) drawn.append(...centred(["You"], width, height));
-    else if (column === FILM) drawn.append(...this.#target(node));
-    else {
-      const left = node.mine ? 42 : side === "user" ? 30 : 12;
-      const lines = wrapped(readable(node.name), width - left - 8, 2);
-      drawn.append(node.mine ? toggle(height, node.on) : side === "user" ? head(height) : "");
-      drawn.append(...lines.map((line, k) => text(line, left, height / 2 + (k - (lines.length - 1) / 2) * 14.5)));
-    }
+    const kind = ["node", side, node.prototype && "stored", node.mine && !node.on && "off", column === FILM && "target"];
+    const drawn = mark("g", { class: kind.filter(Boolean).join(" "), tabindex: -1, "data-key": node.key, transform: `translate(${x} ${y - height / 2})` });
+    drawn.append(mark("rect", { width, height, rx: side === "user" ? Math.min(width, height) / 2 : 8 }));
+    if (column === YOU) drawn.append(...lines(["You"], width / 2, height / 2, "middle"));
+    else if (column === FILM) drawn.append(...this.#target(node, roomy));
+    else drawn.append(...label(node, roomy));
     drawn.setAttribute("aria-label", this.#says(node));
     drawn.setAttribute("role", node.mine ? "switch" : "img");
     if (node.mine) drawn.setAttribute("aria-checked", String(node.on));
@@ -100,24 +96,23 @@ export class Chain {
     return drawn;
   }
 
-  #target({ name, width, height }) {
-    const value = mark("text", { class: "value", x: width > 200 ? width - 14 : width / 2, y: width > 200 ? height / 2 + 9 : height - 16 }, fixed(this.estimate));
-    value.setAttribute("text-anchor", width > 200 ? "end" : "middle");
-    if (width > 200) {
-      const lines = wrapped(readable(name), width - 86, 2);
-      return [...lines.map((line, k) => text(line, 14, height / 2 + (k - (lines.length - 1) / 2) * 16)), value];
-    }
-    return [...centred(wrapped(readable(name), width - 16, 3), width, height - 40), value];
+  /** The film itself; where there is little room, its title is left to the heading above. */
+  #target({ title, width, height }, roomy) {
+    const value = mark("text", { class: "value", x: width / 2, y: height / 2 + 6, "text-anchor": "middle" }, fixed(this.estimate));
+    if (!roomy) return [value];
+    const written = wrapped(nameOf(title), width - 16, 3);
+    value.setAttribute("y", height / 2 + 34);
+    return [...lines(written, width / 2, height / 2 - 20, "middle"), value];
   }
 
   #says(node) {
     if (node.column === YOU) return "You";
-    if (node.column === FILM) return `${readable(node.name)}, expected ${fixed(this.estimate)}`;
+    if (node.column === FILM) return `${nameOf(node.name)}, expected ${fixed(this.estimate)}`;
     const ratings = this.graph.of(node).map(({ from, to, rating }) => {
       const other = from === node ? to : from;
-      return `${number.format(rating)} ${node.side === "user" ? "for" : "from"} ${readable(other.name)}`;
+      return `${number.format(rating)} ${node.side === "user" ? "for" : "from"} ${nameOf(other.name)}`;
     });
-    return `${readable(node.name)}: ${ratings.join(", ")}`;
+    return `${nameOf(node.name)}: ${ratings.join(", ")}`;
   }
 
   #listen(drawn, node) {
@@ -168,59 +163,64 @@ function sign({ contribution, on }) {
   return Math.abs(contribution) < NOTHING ? "little" : contribution > 0 ? "adds" : "takes";
 }
 
-function heads(graph, { wide }) {
-  if (!wide) return [];
-  const names = { [FILMS]: "your films", [PEOPLE]: "people who rated it" };
-  if (graph.edges.some(({ from, to }) => from.column === FILMS && to.column === PEOPLE)) {
-    Object.assign(names, { [FILMS]: "films", [PEOPLE]: "people" });
-  }
-  return Object.entries(names).flatMap(([column, name]) => {
-    const first = graph.column(Number(column))[0];
-    if (!first) return [];
-    return mark("text", { class: "head", x: first.x + first.width / 2, y: 14, "text-anchor": "middle" }, name);
-  });
+function heads(graph) {
+  const deep = graph.edges.some(({ from, to }) => from.column === FILMS && to.column === PEOPLE);
+  return [[FILMS, deep ? "films" : "your films"], [PEOPLE, deep ? "people" : "its raters"]].flatMap(([column, name]) =>
+    said(graph.column(column)[0], name, ({ y, height }) => y - height / 2 - 10),
+  );
 }
 
 /** How much more evidence there is than is drawn. */
-function rest(graph, { bottom }) {
+function rest(graph) {
   const { films, people } = graph.more;
-  const say = (column, count) => {
-    const last = graph.column(column).at(-1);
-    if (!count || !last) return [];
-    return mark("text", { class: "head", x: last.x + last.width / 2, y: Math.min(bottom, last.y + last.height / 2 + 18), "text-anchor": "middle" }, `and ${number.format(count)} more`);
-  };
-  return [say(FILMS, films), say(PEOPLE, people)].flat();
+  return [[FILMS, films], [PEOPLE, people]].flatMap(([column, count]) =>
+    count ? said(graph.column(column).at(-1), `${number.format(count)} more`, ({ y, height }) => y + height / 2 + 18) : [],
+  );
 }
 
-function rated(edge, [x, y], wide) {
-  const label = number.format(edge.rating);
-  const width = wide ? 20 + 7 * label.length : 8 + 8 * label.length;
+function said(node, words, height) {
+  if (!node) return [];
+  return [mark("text", { class: "head", x: node.x + node.width / 2, y: height(node), "text-anchor": "middle" }, words)];
+}
+
+function rated(edge, [x, y], roomy) {
+  const value = number.format(edge.rating);
+  const width = roomy ? 21 + 7 * value.length : 12 + 7 * value.length;
   const chip = mark("g", { class: `chip ${sign(edge)}`, "data-edge": edge.key, transform: `translate(${x} ${y})` });
   chip.append(mark("rect", { x: -width / 2, y: -10, width, height: 20, rx: 10 }));
-  if (wide) chip.append(mark("path", { class: "star", transform: `translate(${-width / 2 + 5} -5.5) scale(.46)`, d: STAR }));
-  chip.append(mark("text", { x: wide ? 6 : 0, y: 4.2, "text-anchor": "middle" }, label));
+  if (roomy) chip.append(mark("path", { class: "star", transform: `translate(${-width / 2 + 5} -5.5) scale(.46)`, d: STAR }));
+  chip.append(mark("text", { x: roomy ? 6 : 0, y: 4.2, "text-anchor": "middle" }, value));
   return chip;
 }
 
 const STAR = "M12 2.2l2.9 6.2 6.8.8-5 4.6 1.3 6.7-6-3.3-6 3.3 1.3-6.7-5-4.6 6.8-.8z";
 
-function toggle(height, on) {
+/** What is written on a person or a film: one's own films have a switch, people a head. */
+function label(node, roomy) {
+  const { side, width, height } = node;
+  const space = roomy ? 42 : 34;
+  const left = node.mine ? space : side === "user" ? (roomy ? 32 : 26) : 12;
+  const written = wrapped(nameOf(node.title), width - left - 6, roomy || side === "user" ? 2 : 3);
+  const sign = node.mine ? [toggle(height, node.on, roomy)] : side === "user" ? [head(height, roomy)] : [];
+  return [...sign, ...lines(written, left, height / 2, "start")];
+}
+
+function toggle(height, on, roomy) {
+  const scale = roomy ? 1 : 0.8;
+  const place = `translate(${roomy ? 8 : 6} ${height / 2 - 8 * scale}) scale(${scale})`;
   const knob = mark("circle", { cx: on ? 19 : 9, cy: 8, r: 6 });
-  return mark("g", { class: "switch", transform: `translate(8 ${height / 2 - 8})` }, mark("rect", { width: 28, height: 16, rx: 8 }), knob);
+  return mark("g", { class: "switch", transform: place }, mark("rect", { width: 28, height: 16, rx: 8 }), knob);
 }
 
-function head(height) {
-  return mark("path", { class: "person", transform: `translate(11 ${height / 2 - 7})`, d: "M6.5 0a3.4 3.4 0 1 1 0 6.8a3.4 3.4 0 1 1 0-6.8M0 14a6.5 6 0 0 1 13 0z" });
+function head(height, roomy) {
+  const place = `translate(${roomy ? 12 : 8} ${height / 2 - 7})`;
+  return mark("path", { class: "person", transform: place, d: "M6.5 0a3.4 3.4 0 1 1 0 6.8a3.4 3.4 0 1 1 0-6.8M0 14a6.5 6 0 0 1 13 0z" });
 }
 
-const text = (line, x, y) => mark("text", { x, y: y + 4.5 }, line);
-
-function centred(lines, width, height) {
-  return lines.map((line, k) => {
-    const drawn = text(line, width / 2, height / 2 + (k - (lines.length - 1) / 2) * 16);
-    drawn.setAttribute("text-anchor", "middle");
-    return drawn;
-  });
+function lines(written, x, y, anchor) {
+  return written.map((line, k) =>
+    mark("text", { x, y: y + 4.5 + (k - (written.length - 1) / 2) * 15, "text-anchor": anchor }, line),
+  );
 }
 
 /** A text in at most so many lines of so many pixels, cut where it has to be. */

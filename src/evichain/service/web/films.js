@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { given } from "./stars.js";
-import { $, make, mark, readable } from "./words.js";
+import { $, make, mark, named, nameOf } from "./words.js";
 
 const OFFERED = 6;
 const FETCHED = 60;
@@ -66,7 +66,7 @@ export class Films {
   }
 
   #made(item, title) {
-    const name = readable(title);
+    const name = nameOf(title);
     const says = { type: "button", class: "icon-button remove", "aria-label": `Remove the rating of ${name}` };
     const remove = make("button", says, cross());
     const removed = () => {
@@ -82,7 +82,7 @@ export class Films {
       choose: (rating) => this.state.rate(item, title, rating),
       remove: removed,
     });
-    const label = make("p", { class: "name" }, name, " ", make("small", { class: "aside" }));
+    const label = make("p", { class: "name" }, ...named(title), " ", make("small", { class: "aside" }));
     return make("li", {}, label, stars, remove);
   }
 }

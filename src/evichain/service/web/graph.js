@@ -3,7 +3,8 @@
 
 export const YOU = 0, FILMS = 1, PEOPLE = 2, FILM = 3;
 
-const SHOWN = { 1: { people: 6, behind: 0 }, 2: { people: 5, behind: 2 } };
+/** How many raters of the film are shown, and how many pieces behind each piece, by depth. */
+const SHOWN = { 1: [6], 2: [5, 2], 3: [4, 1, 1] };
 
 /** How many pieces to ask for. */
 export const PIECES = 8;
@@ -11,29 +12,23 @@ export const PIECES = 8;
 /** `mine` is one's evidence in the order it is shown: [{item, title, rating, on}]. */
 export function graphOf(trace, mine, depth) {
   const graph = new Graph();
-  const limits = SHOWN[depth];
-  const film = graph.node("item", trace.item.id, FILM, { ...trace.item, title: trace.item.title });
-  const you = graph.node("user", "you", YOU, { title: "You", prototype: trace.user.prototype });
+  const [people, ...behind] = SHOWN[depth];
+  const film = graph.node(trace.item, FILM);
+  const you = graph.node({ ...trace.user, id: "you", title: "You" }, YOU);
   const pieces = new Map(trace.user.pieces.map((piece) => [String(piece.id), piece]));
-  for (const { item, title, rating, on } of mine) {
+  for (const { item, on, ...own } of mine) {
     const piece = on ? pieces.get(item) : undefined;
-    const node = graph.node("item", item, FILMS, { title, prototype: piece?.prototype, mine: true, on, rating });
-    graph.link(you, node, rating, piece?.contribution ?? 0, on);
-    for (const person of piece?.pieces.slice(0, limits.behind) ?? []) {
-      graph.link(node, graph.node("user", person.id, PEOPLE, person), person.rating, person.contribution);
-    }
+    const node = graph.node({ side: "item", id: item, ...own, mine: true, on, prototype: piece?.prototype }, FILMS);
+    graph.link(you, node, own.rating, piece?.contribution ?? 0, on);
+    if (piece) graph.grow(node, piece, behind);
   }
-  for (const person of trace.item.pieces.slice(0, limits.people)) {
-    const node = graph.node("user", person.id, PEOPLE, person);
-    graph.link(node, film, person.rating, person.contribution);
-    for (const other of person.pieces.slice(0, limits.behind)) {
-      // The film in question is among what its raters rated; it stands at the end already.
-      if (String(other.id) === String(trace.item.id)) continue;
-      graph.link(graph.node("item", other.id, FILMS, other), node, other.rating, other.contribution);
-    }
+  for (const piece of trace.item.pieces.slice(0, people)) {
+    const node = graph.node(piece, PEOPLE);
+    graph.link(node, film, piece.rating, piece.contribution);
+    graph.grow(node, piece, behind);
   }
-  const hidden = trace.item.pieces.length - Math.min(limits.people, trace.item.pieces.length);
-  graph.more = { films: trace.user.others, people: trace.item.others + hidden };
+  const unseen = Math.max(0, trace.item.pieces.length - people);
+  graph.more = { films: trace.user.others, people: trace.item.others + unseen };
   graph.arrange();
   return graph;
 }
@@ -43,12 +38,13 @@ class Graph {
   edges = [];
   more = { films: 0, people: 0 };
 
-  node(side, id, column, { title, prototype, ...rest }) {
+  node({ side, id, title, prototype, mine, on }, column) {
     const key = `${side} ${id}`;
-    if (!this.nodes.has(key)) {
-      const name = side === "user" && column === PEOPLE ? `person ${title}` : title;
-      this.nodes.set(key, { ...rest, key, id: String(id), side, column, name, prototype: Boolean(prototype) });
-    }
+    const known = this.nodes.get(key);
+    if (!known) {
+      const name = column === PEOPLE ? `person ${title}` : title;
+      this.nodes.set(key, { key, id: String(id), side, column, title, name, mine, on, prototype: Boolean(prototype) });
+    } else known.prototype ||= Boolean(prototype);
     return this.nodes.get(key);
   }
 
@@ -56,6 +52,19 @@ class Graph {
     const same = this.edges.find((edge) => edge.from === from && edge.to === to);
     if (!same) this.edges.push({ key: `${from.key}>${to.key}`, from, to, rating, contribution, on });
     else if (Math.abs(contribution) > Math.abs(same.contribution)) same.contribution = contribution;
+  }
+
+  /** Adds what is behind a piece: `limits` says how many pieces, depth by depth. */
+  grow(node, piece, [limit, ...deeper]) {
+    if (!limit) return;
+    // The film in question is among what its raters rated; it stands at the end already.
+    const known = ({ side, id }) => this.nodes.get(`${side} ${id}`)?.column === FILM;
+    for (const other of piece.pieces.filter((each) => !known(each)).slice(0, limit)) {
+      const found = this.node(other, node.side === "user" ? FILMS : PEOPLE);
+      const [from, to] = node.side === "user" ? [found, node] : [node, found];
+      this.link(from, to, other.rating, other.contribution);
+      this.grow(found, other, deeper);
+    }
   }
 
   column(column) {

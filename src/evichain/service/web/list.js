@@ -2,7 +2,7 @@
 
 import { ask, Newest } from "./api.js";
 import { shown } from "./stars.js";
-import { $, counted, fixed, listed, make, readable, stars } from "./words.js";
+import { $, counted, fixed, listed, make, named, nameOf, stars } from "./words.js";
 
 const MOST = 10;
 const REST = 60;
@@ -44,9 +44,10 @@ export class List {
     const order = suggestions.map(({ item }) => item);
     const before = this.state.off.size ? this.#whole : this.#order;
     const rows = suggestions.map((suggestion, k) => this.#row(suggestion, k, before));
-    moved($("suggestions"), rows);
-    this.#rows = new Map(order.map((item, k) => [item, rows[k]]));
+    const places = tops($("suggestions"));
     this.#tell(suggestions, before);
+    glide($("suggestions"), rows, places);
+    this.#rows = new Map(order.map((item, k) => [item, rows[k]]));
     this.#order = order;
     if (!this.state.off.size) this.#whole = order;
     this.#mark();
@@ -69,14 +70,13 @@ export class List {
   }
 
   #made({ item, title }) {
-    const name = readable(title);
     const button = make(
       "button",
       { type: "button", "aria-controls": "why", "data-item": item },
-      make("span", { class: "title" }, name, make("span", { class: "moved", "aria-hidden": "true" })),
+      make("span", { class: "title" }, ...named(title), " ", make("span", { class: "moved", "aria-hidden": "true" })),
       make("span", { class: "figure" }),
-      make("span", { class: "reason" }),
       make("span", { class: "band", "aria-hidden": "true" }),
+      make("span", { class: "reason" }),
     );
     button.addEventListener("click", () => this.state.look({ item, title }));
     return make("li", {}, button);
@@ -95,8 +95,8 @@ export class List {
   }
 
   #because(reason) {
-    if (reason) return `because you gave ${readable(reason.title)} ${stars(reason.rating)}`;
-    return this.state.ratings.size ? "well liked, whatever you rated" : "well liked by those who saw it";
+    if (reason) return `because you gave ${nameOf(reason.title)} ${stars(reason.rating)}`;
+    return this.state.ratings.size ? "well liked, whatever you rated" : "";
   }
 
   /** Says in words what has changed. */
@@ -107,13 +107,16 @@ export class List {
       : "Nothing of you yet: this is what people like in general. Rate a film and watch.";
     const fresh = suggestions.filter(({ item }) => before.length && !before.includes(item));
     const what = fresh.length
-      ? `${fresh.length} of ${suggestions.length} are new: ${listed(fresh.map(({ title }) => readable(title)))}.`
-      : "The same films, perhaps in another order.";
-    const titles = [...off].map((item) => readable(ratings.get(item)?.title ?? item));
+      ? `${fresh.length} of ${suggestions.length} are new: ${listed(fresh.map(({ title }) => nameOf(title)))}.`
+      : "the same films, perhaps in another order.";
+    const titles = [...off].map((item) => nameOf(ratings.get(item)?.title ?? item));
+    $("lead").hidden = off.size > 0;
     $("without").hidden = !off.size;
-    $("without-what").textContent = off.size ? `Without ${listed(titles)}. ${what}` : "";
+    $("list-news").textContent = off.size ? `In the list: ${what}` : "";
+    $("without-what").textContent = off.size ? `Without ${listed(titles)}: ${what}` : "";
+    $("peek-first").textContent = suggestions.length ? nameOf(suggestions[0].title) : "";
     if (before.length && suggestions.length) {
-      $("news").textContent = `First is ${readable(suggestions[0].title)}. ${what}`;
+      $("news").textContent = `First is ${nameOf(suggestions[0].title)}; ${what}`;
     }
   }
 
@@ -126,9 +129,10 @@ export class List {
   }
 }
 
+const tops = (list) => new Map([...list.children].map((row) => [row, row.getBoundingClientRect().top]));
+
 /** Puts rows into a list and lets each glide from where it was; new ones come in from aside. */
-function moved(list, rows) {
-  const before = new Map([...list.children].map((row) => [row, row.getBoundingClientRect().top]));
+function glide(list, rows, before) {
   const focused = document.activeElement;
   list.replaceChildren(...rows);
   if (rows.some((row) => row.contains(focused))) focused.focus({ preventScroll: true });

@@ -1,13 +1,25 @@
 // The strip of figures: how much the model has seen, how small it is, how fast and how good.
 
-import { ask } from "./api.js";
+import { ask, Newest } from "./api.js";
 import { $, fixed, make, number } from "./words.js";
 
-const EVERY = 15000;
+const EVERY = 10000;
+const SOON = 1000;
 
-export function overview(first) {
+/** Shows the figures, and again every few seconds and soon after something was rated. */
+export function overview(first, state) {
+  const newest = new Newest();
+  let timer = 0;
+  const again = (after) => {
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      if (!document.hidden) await newest.run((signal) => ask("v1/overview", { signal }), show);
+      again(EVERY);
+    }, after);
+  };
   show(first);
-  setInterval(async () => !document.hidden && show(await ask("v1/overview")), EVERY);
+  again(SOON);
+  state.addEventListener("change", () => again(SOON));
 }
 
 function show(found) {

@@ -1,7 +1,7 @@
 // The search field: films as one types, chosen with the pointer or with arrows and Enter.
 
 import { ask, Newest } from "./api.js";
-import { $, counted, make, readable } from "./words.js";
+import { $, counted, make, named } from "./words.js";
 
 const MOST = 8;
 const REST = 120;
@@ -23,7 +23,7 @@ export function searching(choose) {
         make(
           "li",
           { id: `found-${k}`, role: "option", "aria-selected": "false" },
-          make("span", {}, readable(title)),
+          make("span", {}, ...named(title)),
           make("small", {}, counted(ratings, "rating")),
         ),
       ),

@@ -5,7 +5,7 @@ import { ask, Newest } from "./api.js";
 import { Chain } from "./chain.js";
 import { FILM, graphOf, PIECES, YOU } from "./graph.js";
 import { given } from "./stars.js";
-import { $, fixed, listed, make, number, readable, signed, stars } from "./words.js";
+import { $, fixed, listed, make, nameOf, named, number, signed, stars } from "./words.js";
 
 export class Why {
   #newest = new Newest();
@@ -14,6 +14,7 @@ export class Why {
   #trace = null;
   #order = [];
   #opener = null;
+  #arriving = false;
 
   constructor(state, scale) {
     this.state = state;
@@ -62,14 +63,21 @@ export class Why {
     this.chain.clear();
     $("why-body").hidden = false;
     $("why-hint").hidden = true;
-    $("chosen-title").textContent = readable(film.title);
+    $("chosen-title").replaceChildren(...named(film.title));
     $("verdict").replaceChildren("…");
     $("seen-label").nextElementSibling?.remove();
-    const label = `Your rating of ${readable(film.title)}`;
+    const label = `Your rating of ${nameOf(film.title)}`;
     $("seen-label").after(given(this.scale, { label, choose: (rating) => this.state.rate(film.item, film.title, rating) }));
-    // Where the panel is below the list, or above what is in sight, it comes into view.
-    $("why").scrollIntoView({ block: "nearest", behavior: still() ? "auto" : "smooth" });
+    this.#arriving = true;
     $("close").focus({ preventScroll: true });
+  }
+
+  /** Where the panel is below the list, it comes into view, once it has its height. */
+  #arrive() {
+    const { top } = $("why").getBoundingClientRect();
+    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+    if (this.#arriving && (top < 0 || top > innerHeight / 2)) $("why").scrollIntoView({ behavior });
+    this.#arriving = false;
   }
 
   #close() {
@@ -88,12 +96,15 @@ export class Why {
     const mine = this.#mine();
     $("no-chain").hidden = trace.reason === null;
     $("no-chain").textContent = trace.reason === null ? "" : `There is no chain of evidence here (${trace.reason}): the estimate is what is usual.`;
-    this.chain.show(graphOf(trace, mine, this.state.depth), {
-      label: `The evidence behind ${fixed(trace.estimate)} for ${readable(this.film.title)}`,
+    const graph = graphOf(trace, mine, this.state.depth);
+    $("stored-says").hidden = ![...graph.nodes.values()].some(({ prototype }) => prototype);
+    this.chain.show(graph, {
+      label: `The evidence behind ${fixed(trace.estimate)} for ${nameOf(this.film.title)}`,
       estimate: trace.estimate,
     });
     this.#verdict();
     this.#point(null);
+    this.#arrive();
   }
 
   /** One's evidence in an order that stays while pieces are switched off and on. */
@@ -118,17 +129,22 @@ export class Why {
   }
 
   #tell() {
-    const name = readable(this.film.title);
+    const name = nameOf(this.film.title);
     const { off, ratings } = this.state;
-    const without = [...off].map((item) => readable(ratings.get(item)?.title ?? item));
+    const without = [...off].map((item) => nameOf(ratings.get(item)?.title ?? item));
     const change = off.size ? `Without ${listed(without)}: ${signed(this.#trace.estimate - this.#whole.estimate)}.` : "";
     $("news").textContent = `${name}: ${fixed(this.#trace.estimate, 2)} expected. ${change}`;
   }
 
   /** What is known of the node under the pointer or the focus. */
   #point(node, graph) {
-    const lines = node ? this.#about(node, graph) : ["Switch one of your films off to see what changes."];
+    const lines = node ? this.#about(node, graph) : [this.#hint()];
     $("readout").replaceChildren(...lines.map((line) => make("span", {}, line)));
+  }
+
+  #hint() {
+    if (!this.state.ratings.size) return "You have not rated anything yet: all of this comes from others.";
+    return "Switch one of your films off to see what changes. Point at anything, or touch it, for its numbers.";
   }
 
   #about(node, graph) {
@@ -137,9 +153,9 @@ export class Why {
     for (const { from, to, rating, contribution, on } of graph.of(node)) {
       const [person, film] = from.side === "user" ? [from, to] : [to, from];
       const who = person.column === YOU ? "You" : `P${person.name.slice(1)}`;
-      lines.push(`${who} gave ${readable(film.name)} ${stars(rating)}: ${on ? this.#worth(contribution) : "switched off"}`);
+      lines.push(`${who} gave ${nameOf(film.name)} ${stars(rating)}: ${on ? this.#worth(contribution) : "switched off"}`);
     }
-    if (node.column === FILM) return [`${readable(node.name)}: ${number.format(graph.more.people + lines.length)} ratings are its evidence.`];
+    if (node.column === FILM) return [`${nameOf(node.name)}: ${number.format(graph.more.people + lines.length)} ratings are its evidence.`];
     if (node.prototype) lines.push("A prototype: one of the few whose embedding the model has stored.");
     return lines;
   }
@@ -152,5 +168,3 @@ export class Why {
     return `without it the estimate would be ${fixed(size, digits)} ${contribution > 0 ? "lower" : "higher"}`;
   }
 }
-
-const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -23,6 +23,15 @@ export function readable(title) {
   return title.replace(/^(.*), (The|An?|La|Le|Les|Los|El|Il|Das|Der|Die)( \(.*\))?$/, "$2 $1$3");
 }
 
+/** The same without the year, for where a film is only spoken of. */
+export const nameOf = (title) => readable(title).replace(/ \(\d{4}\)$/, "");
+
+/** The title as elements, the year less loud. */
+export function named(title) {
+  const [, name, year] = readable(title).match(/^(.*?)( \(\d{4}\))?$/s);
+  return year ? [name, make("small", { class: "year" }, ` ${year.slice(2, -1)}`)] : [name];
+}
+
 export const number = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 
 export const fixed = (value, digits = 1) => value.toFixed(digits);
