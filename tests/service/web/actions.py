@@ -1,6 +1,11 @@
 """What visitors do, as often as tests need it."""
 
 from playwright.sync_api import Locator, Page, expect
+from tests.service.web.site import titles
+
+
+FIVE = {"Comet of the North": 5, "Comet 06": 5, "Comet 09": 4, "Harbour 01": 1, "Waltz 02": 2}
+"""The ratings of someone who likes comets."""
 
 
 def row(page: Page, title: str) -> Locator:
@@ -30,15 +35,8 @@ def settled(page: Page) -> None:
 def listed(page: Page) -> list[str]:
     """The titles recommended, in order."""
     settled(page)
-    return page.locator("#suggestions .title").all_inner_texts()
-
-
-def rate_some(page: Page) -> None:
-    """Five ratings of someone who likes comets."""
-    for film, stars in (("03", 5), ("06", 5), ("09", 4), ("01", 1), ("02", 2)):
-        title = "Comet of the North" if film == "03" else f" {film} "
-        find(page, "comet north" if film == "03" else film, title)
-        rate(page, title, stars)
+    items = page.locator("#suggestions button").evaluate_all("all => all.map((one) => one.dataset.item)")
+    return [titles()[int(item)] for item in items]
 
 
 def estimate(page: Page) -> float:

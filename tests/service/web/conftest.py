@@ -1,12 +1,13 @@
 """A browser, a server, and pages that must keep quiet."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.chromium import running_browser
-from tests.service.web.site import Site
+from tests.service.web.site import Site, titles
 
 Visit = Callable[..., Page]
 
@@ -58,13 +59,29 @@ def watch(site: Site) -> Iterator[Watch]:
     assert not watching.strangers
 
 
+def remembered(site: Site, ratings: Mapping[str, int]) -> Any:
+    """What the browser of someone with ratings has stored."""
+    rated = [
+        (str(item), title, ratings[name])
+        for item, title in titles().items()
+        for name in ratings
+        if title.startswith(name)
+    ]
+    saved = {"name": "evichain", "value": json.dumps({"ratings": rated})}
+    return {"origins": [{"origin": site.url.rstrip("/"), "localStorage": [saved]}]}
+
+
 @pytest.fixture
 def visit(browser: Browser, site: Site, watch: Watch) -> Iterator[Visit]:
-    """Opens the page as someone who has never been there; takes the options of a context."""
+    """Opens the page as someone new, or who had rated films before; takes a context's options."""
     contexts = []
 
-    def visiting(**options: Any) -> Page:
-        context = browser.new_context(**({"viewport": {"width": 1400, "height": 900}} | options))
+    def visiting(ratings: Mapping[str, int] | None = None, **options: Any) -> Page:
+        viewport = {"width": 1400, "height": 900}
+        state = remembered(site, ratings or {})
+        context = browser.new_context(
+            **({"viewport": viewport, "storage_state": state} | options)
+        )
         contexts.append(context)
         page = context.new_page()
         watch.over(page)

@@ -46,7 +46,7 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         self._store = str(folder / "ratings.db")
-        self._model = REC(**(SMALL | {"iterations": 60, "evidence_limit": 64})).fit(world())
+        self._model = REC(**(SMALL | {"iterations": 80, "evidence_limit": 64})).fit(world())
         with open_store(self._store) as store:
             store.import_ratings(world())
         with socket.socket() as free:

@@ -56,6 +56,7 @@ export class Chain {
     place.replaceChildren(drawn);
     const current = nodes.find(({ dataset }) => dataset.key === focused);
     this.#rove(current ?? nodes.find(({ role }) => role === "switch") ?? nodes[0]);
+    this.#point(null);
     if (current) current.focus({ preventScroll: true });
   }
 

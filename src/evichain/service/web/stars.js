@@ -78,8 +78,10 @@ export function given(scale, { label, value = null, choose, remove }) {
   group.addEventListener("keydown", (event) => {
     if ((event.key === "Delete" || event.key === "Backspace") && value !== null) remove?.();
     const radio = group.querySelector(`input[value="${CSS.escape(event.key)}"]`);
-    if (radio) radio.click();
-    else if (event.key !== "Delete" && event.key !== "Backspace") return;
+    if (radio) {
+      radio.focus();
+      radio.click();
+    } else if (event.key !== "Delete" && event.key !== "Backspace") return;
     event.preventDefault();
   });
   /** Shows another value that was not chosen here. */

@@ -38,7 +38,9 @@ export class Why {
     if (what === "ratings") this.#whole = null;
     // The switch moves at once; numbers follow when they come.
     if (what === "off" && this.#trace) this.#draw();
+    $("verdict").setAttribute("aria-busy", "true");
     this.#newest.run((signal) => this.#ask(signal), ([trace, whole]) => {
+      $("verdict").setAttribute("aria-busy", "false");
       this.#trace = trace;
       this.#whole = off.size ? whole : trace;
       this.#draw();
@@ -103,7 +105,6 @@ export class Why {
       estimate: trace.estimate,
     });
     this.#verdict();
-    this.#point(null);
     this.#arrive();
   }
 
