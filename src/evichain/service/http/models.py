@@ -3,8 +3,9 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
+from evichain.service.http.paths import told
 from evichain.service.store.checks import (
     LARGEST,
     LARGEST_BATCH,
@@ -28,7 +29,7 @@ def _as_text(value: object) -> object:
 
 Id = Annotated[_Text, BeforeValidator(_as_text, json_schema_input_type=_Text | _Whole)]
 """An id in a body: text, or an integer, which means the same."""
-PathId = Annotated[str, Path(min_length=1, max_length=LONGEST_ID)]
+PathId = Annotated[str, Path(min_length=1, max_length=LONGEST_ID), AfterValidator(told)]
 QueryIds = Annotated[list[_Text], Query(max_length=MOST)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Seconds = Annotated[StrictInt, Field(ge=SMALLEST, le=LARGEST)]

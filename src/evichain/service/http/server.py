@@ -86,13 +86,13 @@ def address_of(listening: socket.socket) -> str:
 def run(serving: Serving, listening: socket.socket, workers: int = 1) -> None:
     """Serve until told to stop."""
     if workers == 1:
-        uvicorn.Server(_config(serving.app())).run(sockets=[listening])
+        uvicorn.Server(config(serving.app())).run(sockets=[listening])
         return
     os.environ[_SERVING] = serving.model_dump_json()
     with tempfile.TemporaryDirectory(prefix="evichain-metrics-") as figures:
         os.environ[SEVERAL] = figures
-        config = _config(f"{__name__}:worker", workers=workers, factory=True)
-        Multiprocess(config, sockets=[listening]).run()
+        shared = config(f"{__name__}:worker", workers=workers, factory=True)
+        Multiprocess(shared, sockets=[listening]).run()
 
 
 def worker() -> FastAPI:
@@ -100,7 +100,8 @@ def worker() -> FastAPI:
     return Serving.model_validate_json(os.environ[_SERVING]).app()
 
 
-def _config(app: FastAPI | str, workers: int = 1, factory: bool = False) -> uvicorn.Config:
+def config(app: FastAPI | str, workers: int = 1, factory: bool = False) -> uvicorn.Config:
+    """How uvicorn serves an application here."""
     return uvicorn.Config(
         app,
         workers=workers,

@@ -8,7 +8,6 @@ from typing import TypeVar
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 from evichain.service.http.metrics import Metrics
-from evichain.service.http.paths import told
 from evichain.service.http.settings import Settings
 from evichain.service.http.tally import Tally
 from evichain.service.http.work import Work
@@ -53,7 +52,7 @@ class Service:
 
     def native(self, side: Side, text: str) -> Id:
         """The id that a part of a path or a body means, as the store is to know it."""
-        return checked_id(self.live.native(side, told(text)), side)
+        return checked_id(self.live.native(side, text), side)
 
     async def write(self, change: Callable[[], R]) -> R:
         """Change the store; done when it is on disk and known here."""

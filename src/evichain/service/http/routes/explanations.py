@@ -8,7 +8,6 @@ from fastapi.responses import JSONResponse, Response
 
 from evichain.evidence.trace import Trace
 from evichain.service.http import models
-from evichain.service.http.paths import told
 from evichain.service.http.service import Service
 from evichain.service.live.answers import Answers, Asker
 
@@ -61,7 +60,7 @@ def router(service: Service) -> APIRouter:
         of the user's out, as if they had never been.
         """
         return await explained(
-            lambda answers: answers.user(told(user), without), told(item), pieces, depth, format
+            lambda answers: answers.user(user, without), item, pieces, depth, format
         )
 
     @routes.post(

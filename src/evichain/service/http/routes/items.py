@@ -8,7 +8,6 @@ from evichain.errors import UnknownEntityError
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.service.http import models
-from evichain.service.http.paths import told
 from evichain.service.http.service import Service
 from evichain.service.store import LONGEST_TITLE
 
@@ -50,7 +49,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/{item}", summary="One item")
     async def one(item: models.PathId) -> models.ItemDetails:
         """The title of an item, how many ratings it has and their mean."""
-        return details(told(item))
+        return details(item)
 
     @routes.put("/{item}", summary="Give an item a title")
     async def name(item: models.PathId, body: models.TitleBody) -> models.Item:
@@ -65,7 +64,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/{item}/similar", summary="Items like another")
     async def similar(item: models.PathId, n: models.Count = 10) -> models.Similar:
         """The items whose embeddings are most like that of another."""
-        found = service.answers().similar(told(item), n)
+        found = service.answers().similar(item, n)
         return models.Similar(
             items=[models.Alike(id=str(i), title=title, similarity=s) for i, title, s in found]
         )

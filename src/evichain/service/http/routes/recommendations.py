@@ -6,7 +6,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from evichain.service.http import models
-from evichain.service.http.paths import told
 from evichain.service.http.service import Service
 from evichain.service.live.answers import Answers, Asker
 
@@ -66,7 +65,7 @@ def router(service: Service) -> APIRouter:
         rating of theirs speaks most for each item; `without` leaves ratings of theirs out.
         """
         answers = service.answers()
-        asker = answers.user(told(user), without)
+        asker = answers.user(user, without)
         return recommended(answers, asker, n, include_seen, caution, reasons)
 
     @routes.post("/recommendations", summary="Recommend to anyone")
@@ -83,7 +82,7 @@ def router(service: Service) -> APIRouter:
     ) -> models.Predictions:
         """What a user would rate items, with the reason where there is no evidence."""
         answers = service.answers()
-        return predicted(answers, answers.user(told(user)), item)
+        return predicted(answers, answers.user(user), item)
 
     @routes.post("/predictions", summary="Predict ratings of anyone")
     async def predict_by(body: models.PredictBody) -> models.Predictions:

@@ -12,7 +12,7 @@ from evichain.service.http.service import Service
 
 def router(service: Service) -> APIRouter:
     """All of them, under /api."""
-    routes = APIRouter(prefix="/api", tags=["gorse"])
+    routes = APIRouter(tags=["gorse"])
     for group in (feedback, entities, lists, health):
         routes.include_router(group.router(service))
     return routes

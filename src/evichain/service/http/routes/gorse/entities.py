@@ -8,7 +8,6 @@ from evichain.errors import DataError, UnknownEntityError
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.service.http import models as own
-from evichain.service.http.paths import told
 from evichain.service.http.routes.gorse import models
 from evichain.service.http.service import Service
 from evichain.service.live.snapshot import Snapshot
@@ -17,7 +16,7 @@ from evichain.service.store import LARGEST_BATCH
 
 def router(service: Service) -> APIRouter:
     """The routes about users and items."""
-    routes = APIRouter()
+    routes = APIRouter(prefix="/api")
     store = service.live.store
 
     # Users
@@ -43,13 +42,13 @@ def router(service: Service) -> APIRouter:
     @routes.get("/user/{user}", summary="A user")
     async def get_user(user: own.PathId) -> models.User:
         """A user with ratings."""
-        _known(service.live.snapshot, Side.USER, told(user))
-        return models.User(user_id=told(user))
+        _known(service.live.snapshot, Side.USER, user)
+        return models.User(user_id=user)
 
     @routes.patch("/user/{user}", summary="Change a user")
     async def change_user(user: own.PathId, body: models.UserPatch) -> models.Success:
         """Changes nothing: labels are not kept."""
-        _known(service.live.snapshot, Side.USER, told(user))
+        _known(service.live.snapshot, Side.USER, user)
         return models.Success(row_affected=0)
 
     @routes.delete("/user/{user}", summary="Erase a user")
@@ -99,13 +98,13 @@ def router(service: Service) -> APIRouter:
     @routes.get("/item/{item}", summary="An item")
     async def get_item(item: own.PathId) -> models.Item:
         """An item with ratings or a title."""
-        known_item(told(item))
-        return item_of(told(item))
+        known_item(item)
+        return item_of(item)
 
     @routes.patch("/item/{item}", summary="Change an item")
     async def change_item(item: own.PathId, body: models.ItemPatch) -> models.Success:
         """Keep the comment of an item as its title."""
-        known_item(told(item))
+        known_item(item)
         return await name({service.native(Side.ITEM, item): body.comment} if body.comment else {})
 
     @routes.delete("/item/{item}", summary="Delete an item")

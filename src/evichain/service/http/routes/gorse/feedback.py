@@ -15,7 +15,7 @@ from evichain.service.live.snapshot import Snapshot
 
 def router(service: Service) -> APIRouter:
     """The routes about feedback."""
-    routes = APIRouter()
+    routes = APIRouter(prefix="/api")
     store = service.live.store
 
     async def put(rows: Sequence[models.FeedbackBody]) -> models.Success:

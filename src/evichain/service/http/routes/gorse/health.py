@@ -9,7 +9,7 @@ from evichain.service.http.service import Service
 
 def router(service: Service) -> APIRouter:
     """The routes about health."""
-    routes = APIRouter(prefix="/health")
+    routes = APIRouter(prefix="/api/health")
     ready = Readiness(service)
 
     @routes.get("/live", summary="Whether the process answers")

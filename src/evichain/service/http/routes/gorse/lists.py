@@ -9,7 +9,6 @@ from evichain.errors import DataError, UnknownEntityError
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.service.http import models as own
-from evichain.service.http.paths import told
 from evichain.service.http.routes.gorse import models
 from evichain.service.http.routes.gorse.feedback import rating
 from evichain.service.http.service import Service
@@ -18,7 +17,7 @@ from evichain.service.live.snapshot import Snapshot
 
 def router(service: Service) -> APIRouter:
     """The routes that give lists."""
-    routes = APIRouter()
+    routes = APIRouter(prefix="/api")
     scored: dict[str, Any] = {"response_model": list[models.Score] | list[str]}
 
     def popular(n: int) -> list[models.Score]:
@@ -43,10 +42,10 @@ def router(service: Service) -> APIRouter:
         To users who have rated nothing, the items with most ratings, by their means.
         """
         answers = service.answers()
-        if answers.snapshot.index(Side.USER, told(user)) == UNKNOWN:
+        if answers.snapshot.index(Side.USER, user) == UNKNOWN:
             found = await service.work(popular, n + offset)
         else:
-            best = answers.recommend(answers.user(told(user)), n + offset)
+            best = answers.recommend(answers.user(user), n + offset)
             found = [models.Score(id=str(one.item), score=one.estimate) for one in best]
         found = found[offset:]
         return found if version == "2" else [one.id for one in found]
@@ -72,7 +71,7 @@ def router(service: Service) -> APIRouter:
         item: own.PathId, n: models.N = 10, offset: models.Offset = 0
     ) -> list[models.Score]:
         """The items whose embeddings are most like that of another."""
-        found = service.answers().similar(told(item), n + offset)[offset:]
+        found = service.answers().similar(item, n + offset)[offset:]
         return [models.Score(id=str(i), score=alike) for i, _, alike in found]
 
     @routes.get("/user/{user}/neighbors", summary="Users like another")
@@ -82,7 +81,7 @@ def router(service: Service) -> APIRouter:
     ) -> list[models.Score]:
         """The users whose embeddings, as evidence, are most like that of another."""
         snapshot = service.live.snapshot
-        return (await service.work(neighbours, snapshot, told(user), n + offset))[offset:]
+        return (await service.work(neighbours, snapshot, user, n + offset))[offset:]
 
     @routes.get("/latest", summary="The items that came last")
     async def latest(n: models.N = 10, offset: models.Offset = 0) -> list[models.Score]:
