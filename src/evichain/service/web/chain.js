@@ -54,10 +54,14 @@ export class Chain {
     const nodes = [...graph.nodes.values()].map((node) => this.#node(node, size.roomy));
     drawn.append(...nodes);
     place.replaceChildren(drawn);
-    const current = nodes.find(({ dataset }) => dataset.key === focused);
-    this.#rove(current ?? nodes.find(({ role }) => role === "switch") ?? nodes[0]);
+    // Other evidence may have other people: who was on one that is gone goes on from the first.
+    const current =
+      nodes.find(({ dataset }) => dataset.key === focused) ??
+      nodes.find((node) => node.getAttribute("role") === "switch") ??
+      nodes[0];
+    this.#rove(current);
     this.#point(null);
-    if (current) current.focus({ preventScroll: true });
+    if (focused) current.focus({ preventScroll: true });
   }
 
   #edges(roomy) {
