@@ -11,7 +11,8 @@ import uvicorn
 from tests.service.live.test_following import SMALL
 
 from evichain import REC, Ratings
-from evichain.service.http import create_app
+from evichain.ratings.side import Side
+from evichain.service.http import Settings, create_app
 from evichain.service.live.following import Following
 from evichain.service.store import open_store
 
@@ -58,13 +59,12 @@ class Site:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._port}/"
 
-    def start(self) -> None:
+    def start(self, settings: Settings | None = None) -> None:
         self._opened = open_store(self._store)
-        app = create_app(Following(self._model, self._opened))
-        settings = uvicorn.Config(
-            app, port=self._port, log_config=None, timeout_graceful_shutdown=1
+        app = create_app(Following(self._model, self._opened), settings)
+        self._server = uvicorn.Server(
+            uvicorn.Config(app, port=self._port, log_config=None, timeout_graceful_shutdown=1)
         )
-        self._server = uvicorn.Server(settings)
         self._thread = Thread(target=self._server.run)
         self._thread.start()
         while not self._server.started:
@@ -78,7 +78,5 @@ class Site:
 
     def stored(self, user: str) -> dict[int, float]:
         """What the store holds of someone."""
-        from evichain.ratings.side import Side
-
         with open_store(self._store) as store:
             return {int(row.item): row.rating for row in store.ratings_of(Side.USER, user)}

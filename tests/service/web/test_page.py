@@ -8,6 +8,8 @@ from tests.service.web.actions import FIVE, estimate, find, listed, rate, row, s
 from tests.service.web.conftest import Visit, Watch
 from tests.service.web.site import HOSTILE, Site
 
+from evichain.service.http import Key, Keys, Scope, Settings
+
 
 def test_a_newcomer_rates_five_films_and_the_list_follows(visit: Visit) -> None:
     page = visit()
@@ -177,7 +179,7 @@ def test_the_server_may_go_and_come_back(visit: Visit, watch: Watch, site: Site)
     page = visit()
     rate(page, "Harbour 01", 5)
     before = listed(page)
-    watch.server_may_be_gone = True
+    watch.server_may_refuse = True
     site.stop()
     try:
         row(page, "Waltz 02").get_by_role("radio", name="5 stars").click()
@@ -188,6 +190,21 @@ def test_the_server_may_go_and_come_back(visit: Visit, watch: Watch, site: Site)
     expect(page.locator("#trouble")).to_be_hidden(timeout=30_000)
     expect(page.locator("#lead")).to_contain_text("From 2 ratings")
     settled(page)
+
+
+def test_a_server_with_keys_asks_for_one(visit: Visit, watch: Watch, site: Site) -> None:
+    watch.server_may_refuse = True
+    site.stop()
+    site.start(Settings(keys=Keys([Key.of("page", Scope.READ, "a-key-for-the-page")])))
+    try:
+        page = visit()
+        page.get_by_label("Key").fill("a-key-for-the-page")
+        page.get_by_role("button", name="Use it").click()
+        expect(page.locator("#suggestions li").first).to_be_visible()
+        expect(page.locator("#trouble")).to_be_hidden()
+    finally:
+        site.stop()
+        site.start()
 
 
 def test_answers_that_come_late_are_not_shown(visit: Visit) -> None:

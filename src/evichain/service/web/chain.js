@@ -170,9 +170,8 @@ function sign({ contribution, on }) {
 
 function heads(graph) {
   const deep = graph.edges.some(({ from, to }) => from.column === FILMS && to.column === PEOPLE);
-  return [[FILMS, deep ? "films" : "your films"], [PEOPLE, deep ? "people" : "its raters"]].flatMap(([column, name]) =>
-    said(graph.column(column)[0], name, ({ y, height }) => y - height / 2 - 10),
-  );
+  const names = [[FILMS, deep ? "films" : "your films"], [PEOPLE, deep ? "people" : "its raters"]];
+  return names.flatMap(([column, name]) => said(graph.column(column)[0], name, () => 16));
 }
 
 /** How much more evidence there is than is drawn. */

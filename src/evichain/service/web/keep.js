@@ -7,7 +7,8 @@ import { $ } from "./words.js";
 export class Keep {
   /** What the server has, item -> rating. */
   #saved = new Map();
-  #running = false;
+  #running = null;
+  #erasing = false;
 
   constructor(state) {
     this.state = state;
@@ -18,14 +19,14 @@ export class Keep {
     this.#draw();
   }
 
-  /** Someone who comes back: the server's ratings are the true ones. */
+  /** Someone who comes back: what this browser knows is newest; the server may know more only of
+   * someone of whom it knows nothing any more. */
   async resume() {
     if (!this.state.user) return;
     const { ratings } = await this.#asked("/ratings").catch(unknown);
-    if (ratings.length) {
-      this.#saved = new Map(ratings.map(({ item, rating }) => [item, rating]));
-      this.state.replace(ratings);
-    } else this.#sync();
+    this.#saved = new Map(ratings.map(({ item, rating }) => [item, rating]));
+    if (this.state.ratings.size) this.#sync();
+    else this.state.replace(ratings);
   }
 
   #asked(path, options) {
@@ -33,17 +34,24 @@ export class Keep {
   }
 
   #keep() {
-    // 128 random bits: nobody can guess whose ratings these are, nor ask for them.
-    this.state.keepAs(`guest-${crypto.getRandomValues(new Uint32Array(4)).reduce((id, part) => id + part.toString(16).padStart(8, "0"), "")}`);
+    // 128 random bits: no two browsers draw the same, and it tells nothing of anyone.
+    const parts = crypto.getRandomValues(new Uint32Array(4));
+    this.state.keepAs(`guest-${[...parts].map((part) => part.toString(16).padStart(8, "0")).join("")}`);
+  }
+
+  #sync() {
+    if (!this.state.user || this.#running) return;
+    this.#running = this.#brought().finally(() => {
+      this.#running = null;
+      this.#draw();
+    });
   }
 
   /** Brings the server to what the page shows, one change after the other; changes that come
    * meanwhile are found by looking again. */
-  async #sync() {
-    if (!this.state.user || this.#running) return;
-    this.#running = true;
+  async #brought() {
     try {
-      for (let next; this.state.user && (next = this.#difference()); ) {
+      for (let next; !this.#erasing && (next = this.#difference()); ) {
         const [item, rating] = next;
         const path = `/ratings/${encodeURIComponent(item)}`;
         if (rating === undefined) {
@@ -56,9 +64,6 @@ export class Keep {
       }
     } catch (error) {
       status.dispatchEvent(new CustomEvent("trouble", { detail: `Your ratings could not be kept: ${error.message}` }));
-    } finally {
-      this.#running = false;
-      this.#draw();
     }
   }
 
@@ -70,15 +75,22 @@ export class Keep {
     return null;
   }
 
+  /** Nothing may be stored after the erasure, and the id must be known until it is done. */
   async #erase() {
-    if (this.state.user) {
-      await this.#asked("", { method: "DELETE" }).catch(unknown);
+    this.#erasing = true;
+    try {
+      await this.#running;
+      if (this.state.user) await this.#asked("", { method: "DELETE" }).catch(unknown);
       this.#saved.clear();
       this.state.user = null;
+      this.state.replace([]);
+      $("news").textContent = "Everything of yours is erased.";
+    } catch (error) {
+      status.dispatchEvent(new CustomEvent("trouble", { detail: `Nothing could be erased: ${error.message}` }));
+    } finally {
+      this.#erasing = false;
     }
-    this.state.replace([]);
     $("search").focus();
-    $("news").textContent = "Everything of yours is erased.";
   }
 
   #draw() {
@@ -88,7 +100,7 @@ export class Keep {
     $("keep").hidden = Boolean(user);
     $("kept-where").textContent = !user
       ? "Your ratings stay in this browser. Nothing is stored on the server."
-      : behind ? "Keeping your ratings on the server…" : "Your ratings are kept on the server, under a random id that only this browser knows.";
+      : behind ? "Keeping your ratings on the server…" : "Your ratings are kept on the server, under a random name. They are evidence for others, too.";
   }
 }
 

@@ -24,7 +24,7 @@ export function layout(graph, width) {
   const rows = Math.max(graph.column(FILMS).length, graph.column(PEOPLE).length, 2);
   for (const column of [FILMS, PEOPLE]) {
     const nodes = graph.column(column);
-    const top = HEAD + ((rows - nodes.length) * size.row) / 2;
+    const top = HEAD + (deep ? 0 : ((rows - nodes.length) * size.row) / 2);
     nodes.forEach((node, k) => {
       Object.assign(node, places[column], {
         y: top + (k + 0.5) * size.row,

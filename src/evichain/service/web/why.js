@@ -124,7 +124,8 @@ export class Why {
     const expected = make("span", {}, number, ` of ${this.scale.high} stars expected`);
     $("verdict").replaceChildren(expected);
     if (!this.state.off.size || this.#whole === this.#trace) return;
-    const by = estimate - before;
+    // As far apart as the two numbers that are shown.
+    const by = Number(fixed(estimate, 2)) - Number(fixed(before, 2));
     const difference = make("span", { class: `difference ${by < 0 ? "takes" : "adds"}` }, signed(by));
     $("verdict").append(difference, make("span", { class: "from" }, `with everything: ${fixed(before, 2)}`));
   }
