@@ -173,12 +173,6 @@ def serve(
         )
     loaded = REC.load(model)
     url = store or _default_store(model)
-    listening = listen(host, port)
-    with open_store(url) as opened:
-        note(f"Store: {opened.name}")
-        if not empty and (filled := fill(opened, loaded)):
-            note(f"It was empty: {filled:,} ratings of the model's were put into it")
-    del loaded
     settings = Settings(
         keys=known,
         hosts=None if len(known) or open_ else frozenset({*_LOOPBACK, "[::1]"}),
@@ -189,8 +183,14 @@ def serve(
         feedback_rating=feedback_rating,
     )
     serving = Serving(model=model, store=url, settings=settings, json_logs=json_logs)
-    note(f"Serving {model} at {address_of(listening)}")
-    run(serving, listening, workers)
+    with listen(host, port) as listening:
+        with open_store(url) as opened:
+            note(f"Store: {opened.name}")
+            if not empty and (filled := fill(opened, loaded)):
+                note(f"It was empty: {filled:,} ratings of the model's were put into it")
+        del loaded
+        note(f"Serving {model} at {address_of(listening)}")
+        run(serving, listening, workers)
 
 
 def _default_store(model: Path) -> str:

@@ -110,3 +110,13 @@ def test_ids_keep_to_the_kind_of_their_side(model: REC, store: Store) -> None:
     assert live.native(Side.USER, "9999") == 9999
     assert live.native(Side.USER, "03") == "03"
     assert live.native(Side.ITEM, "tt0111161") == "tt0111161"
+
+
+def test_ids_keep_their_kind_when_others_of_their_side_are_text(model: REC, store: Store) -> None:
+    store.put([("eve", 1, 3.0)])
+    live = Following(model, store)
+    assert live.native(Side.USER, "3") == 3
+    assert live.native(Side.USER, "eve") == "eve"
+    store.put([(live.native(Side.USER, "3"), 1, 4.0)])
+    live.catch_up()
+    assert Following(model, store).snapshot.version == store.version()

@@ -55,6 +55,6 @@ def create_app(live: Following, settings: Settings | None = None) -> FastAPI:
         app.include_router(group.router(service))
     app.include_router(page.router())
     problems.install(app, settings.retry_after)
-    app.openapi = openapi.document(app)  # type: ignore[method-assign]
+    app.openapi = openapi.document(app, closed=len(settings.keys) > 0)  # type: ignore[method-assign]
     app.add_middleware(Gateway, settings=settings, metrics=service.metrics)
     return app

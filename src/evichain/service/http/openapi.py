@@ -15,6 +15,7 @@ retrained in between. Ids are text. Whatever goes wrong is told as a problem doc
 whose `instance` is the id of the request."""
 _WITH_BODY = {"408": "Too slow", "413": "Too large", "415": "Not JSON"}
 _ALWAYS = {
+    "400": "Not to be understood",
     "401": "No key",
     "403": "A key that may not",
     "404": "Not found",
@@ -29,18 +30,22 @@ _SCHEMES = {
 }
 
 
-def document(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """Makes the document once."""
+def document(app: FastAPI, *, closed: bool) -> Callable[[], dict[str, Any]]:
+    """Makes the document once.
+
+    Args:
+        closed: whether keys are needed.
+    """
 
     def made() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _made(app)
+            app.openapi_schema = _made(app, closed)
         return app.openapi_schema
 
     return made
 
 
-def _made(app: FastAPI) -> dict[str, Any]:
+def _made(app: FastAPI, closed: bool) -> dict[str, Any]:
     found = get_openapi(
         title="evichain", version=__version__, description=_DESCRIPTION, routes=app.routes
     )
@@ -51,13 +56,14 @@ def _made(app: FastAPI) -> dict[str, Any]:
     told = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= told.pop("$defs")
     schemas["Problem"] = told
-    components["securitySchemes"] = _SCHEMES
+    if closed:
+        components["securitySchemes"] = _SCHEMES
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path, operations in found["paths"].items():
         for method, operation in operations.items():
             statuses = _ALWAYS | (_WITH_BODY if "requestBody" in operation else {})
             for status, description in statuses.items():
                 operation["responses"][status] = {"description": description, "content": content}
-            if needed(method.upper(), path) is not None:
+            if closed and needed(method.upper(), path) is not None:
                 operation["security"] = [{name: []} for name in _SCHEMES]
     return found

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import tempfile
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from evichain.service.store import Store, open_store
 
 _SERVING = "EVICHAIN_SERVING"
 """The variable that tells workers what to serve."""
+_TURN = 0.0005
+"""Seconds that a thread may go on while another waits for its turn."""
 _GRACE = 10
 """Seconds that requests in progress have when the server is told to stop."""
 
@@ -40,6 +43,8 @@ class Serving(BaseModel):
         """The application, with everything loaded."""
         logs.set_up(as_json=self.json_logs)
         torch.set_num_threads(1)
+        # A thread that learns from a rating would keep those who ask waiting at every turn.
+        sys.setswitchinterval(_TURN)
         store = open_store(self.store)
         return create_app(Following(REC.load(self.model), store), self.settings)
 

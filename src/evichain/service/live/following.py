@@ -81,7 +81,7 @@ class Following:
         roster = self.snapshot.rosters[side]
         index = roster.index(text)
         if index != UNKNOWN:
-            return roster[index]
+            return int(text) if text in self._integers[side] else roster[index]
         if self.model.graph.ids[side].integers and _is_integer(text):
             return int(text)
         return text
@@ -118,6 +118,8 @@ class Following:
         """Everything anew, from the ratings in the store."""
         with self.store.snapshot() as stored:
             version, ratings, titles = stored.version, stored.ratings(), stored.titles()
+            # Among text, a table has them as text; the store must not get them twice.
+            self._integers = tuple(frozenset(map(str, stored.integers(side))) for side in Side)
         engine = self.model.engine
         graph = Graph.build(ratings) if len(ratings) else engine.graph.emptied()
         pool = Pool.of(graph, engine.pool.ids)

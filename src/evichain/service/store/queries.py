@@ -114,10 +114,14 @@ def twins(side: Side) -> str:
     """An integer that is also there as text."""
     number = f"CAST(numbers.{side.noun}_number AS TEXT)"
     return (
-        f"SELECT {side.noun}_number FROM (SELECT DISTINCT {side.noun}_number FROM "
-        f"evichain_ratings WHERE {side.noun}_text = '') numbers WHERE EXISTS "
+        f"SELECT {side.noun}_number FROM ({integers(side)}) numbers WHERE EXISTS "
         f"(SELECT 1 FROM evichain_ratings texts WHERE texts.{side.noun}_text = {number}) LIMIT 1"
     )
+
+
+def integers(side: Side) -> str:
+    """The ids of a side that are integers."""
+    return f"SELECT DISTINCT {side.noun}_number FROM evichain_ratings WHERE {side.noun}_text = ''"
 
 
 def scan(kinds_found: dict[Side, tuple[bool, bool]], *, in_order: bool) -> str:

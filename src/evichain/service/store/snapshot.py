@@ -57,6 +57,12 @@ class Snapshot:
             found[side] = integers, texts
         return found
 
+    def integers(self, side: Side) -> list[int]:
+        """The ids of a side that are integers, if others are text: in a table all are."""
+        if not all(self._kinds[side]):
+            return []
+        return [number for (number,) in self._session.rows(queries.integers(side))]
+
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
         """The columns of the frames: ids are Int64 on a side that has integers only."""

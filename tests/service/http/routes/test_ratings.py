@@ -1,5 +1,6 @@
 """What is put is there at once, on disk and in every answer; what is deleted is gone."""
 
+import numpy as np
 import pytest
 from tests.service.http.conftest import Caller
 
@@ -28,7 +29,8 @@ def test_a_rating_is_durable_and_known_when_it_is_answered(
     listed = ask("GET", "/v1/users/eve/recommendations?n=3").json()["items"]
     fresh = Following(model, store).snapshot
     asker = fresh.stored_user(fresh.index(Side.USER, "eve"))
-    best = fresh.best(asker, 3, fresh.row(Side.USER, fresh.index(Side.USER, "eve"))[0])
+    seen = fresh.row(Side.USER, fresh.index(Side.USER, "eve"))[0].astype(np.int64)
+    best = fresh.best(asker, 3, seen)
     names = [str(fresh.rosters[Side.ITEM][place]) for place in best[0].tolist()]
     assert [entry["item"] for entry in listed] == names
     assert [entry["estimate"] for entry in listed] == pytest.approx(best[1].tolist(), abs=1e-5)

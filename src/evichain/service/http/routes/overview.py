@@ -52,7 +52,12 @@ def router(service: Service) -> APIRouter:
         await ready.check()
         return models.Health(status="ok")
 
-    @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response)
+    @routes.get(
+        "/metrics",
+        summary="Figures for Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
     async def metrics() -> Response:
         """Requests, latencies, what was refused, counts, and the error on the latest ratings."""
         counted = await service.work(service.tally)
