@@ -3,7 +3,6 @@
 from playwright.sync_api import Locator, Page, expect
 from tests.service.web.site import titles
 
-
 FIVE = {"Comet of the North": 5, "Comet 06": 5, "Comet 09": 4, "Harbour 01": 1, "Waltz 02": 2}
 """The ratings of someone who likes comets."""
 
@@ -35,7 +34,9 @@ def settled(page: Page) -> None:
 def listed(page: Page) -> list[str]:
     """The titles recommended, in order."""
     settled(page)
-    items = page.locator("#suggestions button").evaluate_all("all => all.map((one) => one.dataset.item)")
+    items = page.locator("#suggestions button").evaluate_all(
+        "all => all.map((one) => one.dataset.item)"
+    )
     return [titles()[int(item)] for item in items]
 
 

@@ -79,9 +79,7 @@ def visit(browser: Browser, site: Site, watch: Watch) -> Iterator[Visit]:
     def visiting(ratings: Mapping[str, int] | None = None, **options: Any) -> Page:
         viewport = {"width": 1400, "height": 900}
         state = remembered(site, ratings or {})
-        context = browser.new_context(
-            **({"viewport": viewport, "storage_state": state} | options)
-        )
+        context = browser.new_context(**({"viewport": viewport, "storage_state": state} | options))
         contexts.append(context)
         page = context.new_page()
         watch.over(page)
