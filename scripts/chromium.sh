@@ -4,6 +4,7 @@
 #   chromium.sh            find it
 #   chromium.sh --install  find it, or install Debian's package if that can be done unasked
 set -euo pipefail
+source "$(dirname "$0")/debian.sh"
 
 find_browser() {
     local name
@@ -14,17 +15,10 @@ find_browser() {
 }
 
 install_browser() {
-    command -v apt-get >/dev/null || return 1
-    local as_root=()
-    if [ "$(id -u)" != 0 ]; then
-        sudo -n true 2>/dev/null || return 1
-        as_root=(sudo -n)
-    fi
-    # A page without any font has no width to measure.
-    local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
-        apt-get install --yes --quiet --no-install-recommends chromium fonts-dejavu-core)
+    may_install || return 1
     echo "Installing Chromium for the tests (once)" >&2
-    { "${install[@]}" || { "${as_root[@]}" apt-get update --quiet && "${install[@]}"; }; } >&2
+    # A page without any font has no width to measure.
+    install_packages chromium fonts-dejavu-core >&2
 }
 
 if find_browser; then

@@ -109,6 +109,6 @@ function pause(attempt, response, signal) {
   });
 }
 
-function tell(type, detail) {
+export function tell(type, detail) {
   status.dispatchEvent(new CustomEvent(type, { detail }));
 }

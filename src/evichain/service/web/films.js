@@ -67,10 +67,11 @@ export class Films {
 
   #made(item, title) {
     const name = nameOf(title);
-    const says = { type: "button", class: "icon-button remove", "aria-label": `Remove the rating of ${name}` };
-    const remove = make("button", says, cross());
+    const remove = make("button", { type: "button", class: "icon-button remove" }, cross());
+    remove.setAttribute("aria-label", `Remove the rating of ${name}`);
     const removed = () => {
-      const next = this.#rows.get(item).nextElementSibling ?? this.#rows.get(item).previousElementSibling;
+      const row = this.#rows.get(item);
+      const next = row.nextElementSibling ?? row.previousElementSibling;
       if (this.#pending?.item === item) this.#pending = null;
       this.#rows.delete(item);
       this.state.unrate(item);
@@ -95,9 +96,10 @@ function place(list, rows) {
   rows.forEach((row, k) => {
     if (list.children[k] !== row) list.insertBefore(row, list.children[k] ?? null);
   });
-  if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
+  if (focused?.isConnected) focused.focus({ preventScroll: true });
 }
 
 function cross() {
-  return mark("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, mark("path", { d: "M4 4l8 8M12 4l-8 8" }));
+  const path = mark("path", { d: "M4 4l8 8M12 4l-8 8" });
+  return mark("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, path);
 }

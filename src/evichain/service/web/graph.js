@@ -18,7 +18,8 @@ export function graphOf(trace, mine, depth) {
   const pieces = new Map(trace.user.pieces.map((piece) => [String(piece.id), piece]));
   for (const { item, on, ...own } of mine) {
     const piece = on ? pieces.get(item) : undefined;
-    const node = graph.node({ side: "item", id: item, ...own, mine: true, on, prototype: piece?.prototype }, FILMS);
+    const prototype = piece?.prototype;
+    const node = graph.node({ side: "item", id: item, ...own, mine: true, on, prototype }, FILMS);
     graph.link(you, node, own.rating, piece?.contribution ?? 0, on);
     if (piece) graph.grow(node, piece, behind);
   }
@@ -40,11 +41,12 @@ class Graph {
 
   node({ side, id, title, prototype, mine, on }, column) {
     const key = `${side} ${id}`;
-    const known = this.nodes.get(key);
-    if (!known) {
+    if (!this.nodes.has(key)) {
       const name = column === PEOPLE ? `person ${title}` : title;
-      this.nodes.set(key, { key, id: String(id), side, column, title, name, mine, on, prototype: Boolean(prototype) });
-    } else known.prototype ||= Boolean(prototype);
+      this.nodes.set(key, { key, id: String(id), side, column, title, name, mine, on, prototype: false });
+    }
+    // A prototype in one place of the tree is one, though elsewhere it was generated.
+    this.nodes.get(key).prototype ||= Boolean(prototype);
     return this.nodes.get(key);
   }
 

@@ -1,8 +1,12 @@
 // Guest or kept: ratings stay in this browser unless one asks for them to be kept on the server,
 // under an id drawn by chance; then whatever is rated is stored there too, until it is erased.
 
-import { ask, Refused, status } from "./api.js";
+import { ask, Refused, tell } from "./api.js";
 import { $ } from "./words.js";
+
+const GUEST = "Your ratings stay in this browser. Nothing is stored on the server.";
+const KEPT =
+  "Your ratings are kept on the server, under a random name. They are evidence for others, too.";
 
 export class Keep {
   /** What the server has, item -> rating. */
@@ -63,7 +67,7 @@ export class Keep {
         }
       }
     } catch (error) {
-      status.dispatchEvent(new CustomEvent("trouble", { detail: `Your ratings could not be kept: ${error.message}` }));
+      tell("trouble", `Your ratings could not be kept: ${error.message}`);
     }
   }
 
@@ -86,7 +90,7 @@ export class Keep {
       this.state.replace([]);
       $("news").textContent = "Everything of yours is erased.";
     } catch (error) {
-      status.dispatchEvent(new CustomEvent("trouble", { detail: `Nothing could be erased: ${error.message}` }));
+      tell("trouble", `Nothing could be erased: ${error.message}`);
     } finally {
       this.#erasing = false;
     }
@@ -98,9 +102,8 @@ export class Keep {
     const behind = user && this.#difference();
     $("keeping").hidden = !ratings.size && !user;
     $("keep").hidden = Boolean(user);
-    $("kept-where").textContent = !user
-      ? "Your ratings stay in this browser. Nothing is stored on the server."
-      : behind ? "Keeping your ratings on the server…" : "Your ratings are kept on the server, under a random name. They are evidence for others, too.";
+    const keeping = behind ? "Keeping your ratings on the server…" : KEPT;
+    $("kept-where").textContent = user ? keeping : GUEST;
   }
 }
 

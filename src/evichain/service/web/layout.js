@@ -20,7 +20,8 @@ export function layout(graph, width) {
   const left = width - size.you - size.people - size.film - 2 * size.gap - middle;
   const films = Math.min(WIDEST, left);
   // What is left over goes between films and people.
-  const places = columns([size.you, films, size.people, size.film], [size.gap, middle + left - films, size.gap]);
+  const gaps = [size.gap, middle + left - films, size.gap];
+  const places = columns([size.you, films, size.people, size.film], gaps);
   const rows = Math.max(graph.column(FILMS).length, graph.column(PEOPLE).length, 2);
   for (const column of [FILMS, PEOPLE]) {
     const nodes = graph.column(column);
@@ -39,7 +40,8 @@ export function layout(graph, width) {
     if (!linked.length) linked.push(height / 2 - 32, height / 2 + 32);
     const [first, last] = [Math.min(...linked), Math.max(...linked)];
     const least = column === FILM && roomy ? 116 : 0;
-    Object.assign(end, places[column], { y: (first + last) / 2, height: Math.max(last - first + size.height, least) });
+    const span = Math.max(last - first + size.height, least);
+    Object.assign(end, places[column], { y: (first + last) / 2, height: span });
   }
   return { width, height: height + 22, roomy };
 }

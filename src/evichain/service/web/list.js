@@ -70,10 +70,11 @@ export class List {
   }
 
   #made({ item, title }) {
+    const change = make("span", { class: "moved", "aria-hidden": "true" });
     const button = make(
       "button",
       { type: "button", "aria-controls": "why", "data-item": item },
-      make("span", { class: "title" }, ...named(title), " ", make("span", { class: "moved", "aria-hidden": "true" })),
+      make("span", { class: "title" }, ...named(title), " ", change),
       make("span", { class: "figure" }),
       make("span", { class: "band", "aria-hidden": "true" }),
       make("span", { class: "reason" }),
@@ -104,10 +105,11 @@ export class List {
     const { ratings, off } = this.state;
     $("lead").textContent = ratings.size
       ? `From ${counted(ratings.size, "rating")} of yours. Choose a film to see its evidence.`
-      : "Nothing of you yet: this is what people like in general. Rate a film and watch.";
+      : "You have rated nothing yet, so this is what people like in general. Rate a film and watch.";
     const fresh = suggestions.filter(({ item }) => before.length && !before.includes(item));
+    const names = listed(fresh.map(({ title }) => nameOf(title)));
     const what = fresh.length
-      ? `${fresh.length} of ${suggestions.length} are new: ${listed(fresh.map(({ title }) => nameOf(title)))}.`
+      ? `${fresh.length} of ${suggestions.length} are new: ${names}.`
       : "the same films, perhaps in another order.";
     const titles = [...off].map((item) => nameOf(ratings.get(item)?.title ?? item));
     $("lead").hidden = off.size > 0;

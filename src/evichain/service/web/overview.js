@@ -25,17 +25,23 @@ export function overview(first, state) {
 function show(found) {
   const { ratings, users, items, parameters, recent_rmse: rmse, recent_ratings: judged } = found;
   const { latency_p50_ms: usual, latency_p99_ms: most } = found;
-  const figures = [
-    ["ratings", number.format(ratings), `${number.format(users)} people, ${number.format(items)} films`],
-    ["parameters", number.format(parameters), "does not grow with people or films"],
-    ["answer time", usual == null ? "–" : `${short(usual)} ms`, most == null ? "no answers yet" : `99 % within ${short(most)} ms`],
-    ["error on new ratings", rmse == null ? "–" : fixed(rmse, 2), rmse == null ? "none came in yet" : `RMSE of the latest ${number.format(judged)}, guessed before learning them`],
-  ];
+  const seen = `${number.format(users)} people, ${number.format(items)} films`;
+  const within = most == null ? "no answers yet" : `99 % within ${short(most)} ms`;
+  const guessed =
+    rmse == null
+      ? "none came in yet"
+      : `RMSE of the latest ${number.format(judged)}, guessed before learning them`;
   $("figures").replaceChildren(
-    ...figures.map(([name, value, note]) =>
-      make("div", {}, make("dt", {}, name), make("dd", { class: "big" }, value), make("dd", { class: "small" }, note)),
-    ),
+    figure("ratings", number.format(ratings), seen),
+    figure("parameters", number.format(parameters), "does not grow with people or films"),
+    figure("answer time", usual == null ? "–" : `${short(usual)} ms`, within),
+    figure("error on new ratings", rmse == null ? "–" : fixed(rmse, 2), guessed),
   );
+}
+
+function figure(name, value, note) {
+  const said = [make("dd", { class: "big" }, value), make("dd", { class: "small" }, note)];
+  return make("div", {}, make("dt", {}, name), ...said);
 }
 
 const short = (ms) => (ms < 10 ? fixed(ms, 1) : fixed(ms, 0));

@@ -28,7 +28,8 @@ export function searching(choose) {
         ),
       ),
     );
-    if (!found.length) box.append(make("li", { class: "none", role: "presentation" }, "No film of that name"));
+    const none = make("li", { class: "none", role: "presentation" }, "No film of that name");
+    if (!found.length) box.append(none);
     toggle(true);
     mark(found.length ? 0 : -1);
   }
@@ -67,7 +68,8 @@ export function searching(choose) {
     if (!text) return leave();
     timer = setTimeout(() => {
       const path = `v1/items?${new URLSearchParams({ search: text, n: MOST })}`;
-      newest.run((signal) => ask(path, { signal }), ({ items }) => show(items.map(({ id, ...film }) => ({ item: id, ...film }))));
+      const films = ({ items }) => items.map(({ id, ...film }) => ({ item: id, ...film }));
+      newest.run((signal) => ask(path, { signal }), (answer) => show(films(answer)));
     }, REST);
   });
   input.addEventListener("keydown", (event) => {

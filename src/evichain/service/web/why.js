@@ -5,7 +5,7 @@ import { ask, Newest } from "./api.js";
 import { Chain } from "./chain.js";
 import { FILM, graphOf, PIECES, YOU } from "./graph.js";
 import { given } from "./stars.js";
-import { $, fixed, listed, make, nameOf, named, number, signed, stars } from "./words.js";
+import { $, counted, fixed, listed, make, nameOf, named, signed, stars } from "./words.js";
 
 export class Why {
   #newest = new Newest();
@@ -69,7 +69,8 @@ export class Why {
     $("verdict").replaceChildren("…");
     $("seen-label").nextElementSibling?.remove();
     const label = `Your rating of ${nameOf(film.title)}`;
-    $("seen-label").after(given(this.scale, { label, choose: (rating) => this.state.rate(film.item, film.title, rating) }));
+    const choose = (rating) => this.state.rate(film.item, film.title, rating);
+    $("seen-label").after(given(this.scale, { label, choose }));
     this.#arriving = true;
     $("close").focus({ preventScroll: true });
   }
@@ -97,7 +98,7 @@ export class Why {
     const trace = this.#trace;
     const mine = this.#mine();
     $("no-chain").hidden = trace.reason === null;
-    $("no-chain").textContent = trace.reason === null ? "" : `There is no chain of evidence here (${trace.reason}): the estimate is what is usual.`;
+    $("no-chain").textContent = `The estimate is only what is usual: ${trace.reason}.`;
     const graph = graphOf(trace, mine, this.state.depth);
     $("stored-says").hidden = ![...graph.nodes.values()].some(({ prototype }) => prototype);
     this.chain.show(graph, {
@@ -134,7 +135,8 @@ export class Why {
     const name = nameOf(this.film.title);
     const { off, ratings } = this.state;
     const without = [...off].map((item) => nameOf(ratings.get(item)?.title ?? item));
-    const change = off.size ? `Without ${listed(without)}: ${signed(this.#trace.estimate - this.#whole.estimate)}.` : "";
+    const by = signed(this.#trace.estimate - this.#whole.estimate);
+    const change = off.size ? `Without ${listed(without)}: ${by}.` : "";
     $("news").textContent = `${name}: ${fixed(this.#trace.estimate, 2)} expected. ${change}`;
   }
 
@@ -155,9 +157,11 @@ export class Why {
     for (const { from, to, rating, contribution, on } of graph.of(node)) {
       const [person, film] = from.side === "user" ? [from, to] : [to, from];
       const who = person.column === YOU ? "You" : `P${person.name.slice(1)}`;
-      lines.push(`${who} gave ${nameOf(film.name)} ${stars(rating)}: ${on ? this.#worth(contribution) : "switched off"}`);
+      const worth = on ? this.#worth(contribution) : "switched off";
+      lines.push(`${who} gave ${nameOf(film.name)} ${stars(rating)}: ${worth}`);
     }
-    if (node.column === FILM) return [`${nameOf(node.name)}: ${number.format(graph.more.people + lines.length)} ratings are its evidence.`];
+    const count = counted(graph.more.people + lines.length, "rating");
+    if (node.column === FILM) return [`${nameOf(node.name)}. Its evidence: ${count}.`];
     if (node.prototype) lines.push("A prototype: one of the few whose embedding the model has stored.");
     return lines;
   }
