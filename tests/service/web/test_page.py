@@ -148,12 +148,14 @@ def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(visit: Vis
     page.locator("#suggestions button").first.tap()
     expect(page.locator("#drawing").get_by_role("switch").first).to_be_in_viewport()
     page.get_by_role("radio", name="2", exact=True).check()
+    expect(page.locator("#drawing .edge[d*='C']").first).to_be_attached()
+    expect(page.locator("#verdict")).to_have_attribute("aria-busy", "false")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     small = page.locator("button:visible, .giving label:visible, .node[role=switch]").evaluate_all(
         """targets => targets
             .map((target) => [target.outerHTML.slice(0, 80), target.getBoundingClientRect()])
             .filter(([, { width, height }]) => width < 44 || height < 44)
-            .map(([html]) => html)"""
+            .map(([html, { width, height }]) => `${html} ${width} ${height}`)"""
     )
     assert not small
 
