@@ -6,8 +6,9 @@ READY := $(VENV)/.ready
 DATA ?= ml-100k
 RECIPE ?= plus
 ITERATIONS ?=
+PORT ?= 8000
 
-.PHONY: help demo test lint postgres chromium format bench clean
+.PHONY: help demo serve test lint postgres chromium format bench clean
 
 help: ## What there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -22,6 +23,11 @@ $(READY): pyproject.toml requirements.lock
 
 demo: $(READY) ## Train REC on MovieLens-100K, recommend, and explain
 	@BIN=$(BIN) DATA=$(DATA) RECIPE=$(RECIPE) ITERATIONS=$(ITERATIONS) examples/demo.sh
+
+serve: $(READY) ## Serve a model of MovieLens-100K, trained the first time
+	@[ -f runs/serve-$(DATA)/model.json ] || $(BIN)/evichain train $(DATA) --recipe $(RECIPE) \
+		$(if $(ITERATIONS),--iterations $(ITERATIONS)) --out runs/serve-$(DATA)
+	@exec $(BIN)/evichain serve runs/serve-$(DATA) --port $(PORT)
 
 # The tests' models are tiny: more threads than one would only wait for each other.
 test: lint postgres chromium ## Lint, types and all tests

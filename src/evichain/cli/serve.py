@@ -1,5 +1,6 @@
 """`evichain serve`: a live model behind an address."""
 
+import os
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated
@@ -76,8 +77,6 @@ def serve(
             show_default=False,
         ),
     ] = None,
-    read_key: Annotated[str | None, typer.Option(envvar="EVICHAIN_READ_KEY", hidden=True)] = None,
-    write_key: Annotated[str | None, typer.Option(envvar="EVICHAIN_WRITE_KEY", hidden=True)] = None,
     open_: Annotated[
         bool,
         typer.Option(
@@ -154,14 +153,16 @@ def serve(
     from evichain.service.http.settings import Settings
     from evichain.service.store import open_store
 
-    given = [
-        ("environment-read", Scope.READ, read_key),
-        ("environment-write", Scope.WRITE, write_key),
-    ]
+    # Not options: a command line can be read by everyone on the machine.
+    given = [(scope, os.environ.get(f"EVICHAIN_{scope.name}_KEY")) for scope in Scope]
     known = Keys(
         [
             *(Keys.read(keys) if keys is not None else ()),
-            *(Key.of(name, scope, secret) for name, scope, secret in given if secret),
+            *(
+                Key.of(f"environment-{scope.name.lower()}", scope, secret)
+                for scope, secret in given
+                if secret
+            ),
         ]
     )
     if keys is not None and not len(known):

@@ -6,12 +6,26 @@ from threading import Event
 
 import httpx
 import pytest
+from starlette.types import Message
 from tests.service.http.conftest import Caller
 from tests.service.http.test_hostile import check_problem
 from tests.service.http.test_keys import KEYS, READ, WRITE
 
+from evichain.errors import StoreUnavailableError
 from evichain.service.http import Settings, create_app
 from evichain.service.live.following import Following
+
+
+def held(live: Following) -> Event:
+    """Let all writes wait until this is set."""
+    go, before = Event(), live.store.put
+
+    def slow(changes: object) -> object:
+        go.wait()
+        return before(changes)  # type: ignore[arg-type]
+
+    live.store.put = slow  # type: ignore[assignment, method-assign]
+    return go
 
 
 def test_a_caller_has_so_many_requests(live: Following) -> None:
@@ -28,14 +42,7 @@ def test_a_caller_has_so_many_requests(live: Following) -> None:
 
 def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following) -> None:
     app = create_app(live, Settings(in_progress=4, threads=1))
-    go = Event()
-    before = live.store.put
-
-    def slow(changes: object) -> object:
-        go.wait()
-        return before(changes)  # type: ignore[arg-type]
-
-    live.store.put = slow  # type: ignore[assignment, method-assign]
+    go = held(live)
 
     async def storm() -> list[httpx.Response]:
         async with Caller(app).session() as client:
@@ -64,14 +71,7 @@ def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following) -> No
 
 def test_work_that_takes_too_long_is_given_up(live: Following) -> None:
     app = create_app(live, Settings(timeout=0.05, threads=1))
-    go = Event()
-    before = live.store.put
-
-    def slow(changes: object) -> object:
-        go.wait()
-        return before(changes)  # type: ignore[arg-type]
-
-    live.store.put = slow  # type: ignore[assignment, method-assign]
+    go = held(live)
     ask = Caller(app)
     check_problem(ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 5}), 503)
     assert ask("GET", "/v1/users/3/recommendations").status_code == 200
@@ -118,4 +118,48 @@ def test_a_bug_is_a_problem_too_and_its_text_is_not_logged(
     (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
     assert "ValueError in" in record.__dict__["error"]
     assert record.__dict__["request_id"] == told["instance"]
+    assert "secret" not in str(vars(record)) + found.text
+
+
+def test_who_does_not_take_an_export_gives_its_place_back(live: Following) -> None:
+    app = create_app(live, Settings(exports=1, patience=0.05))
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/v1/export",
+        "raw_path": b"/v1/export",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+        "scheme": "http",
+        "root_path": "",
+        "http_version": "1.1",
+        "asgi": {"version": "3.0"},
+    }
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    asyncio.run(app(scope, receive, send))
+    assert Caller(app)("GET", "/v1/export").status_code == 200
+
+
+def test_a_log_names_the_error_behind_a_503(
+    live: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(*_: object) -> None:
+        raise StoreUnavailableError("cannot be reached", where="secret-place")
+
+    live.store.put = away  # type: ignore[assignment, method-assign]
+    found = Caller(create_app(live))("PUT", "/v1/users/eve/ratings/1", json={"rating": 5})
+    check_problem(found, 503)
+    assert found.headers["retry-after"] == "1"
+    (record,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert record.__dict__["error"] == "StoreUnavailableError"
     assert "secret" not in str(vars(record)) + found.text

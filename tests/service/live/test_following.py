@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from evichain import REC
 from evichain.ratings.side import Side
+from evichain.service.live import following
 from evichain.service.live.following import Following
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.store import Store, open_store
@@ -120,3 +122,27 @@ def test_ids_keep_their_kind_when_others_of_their_side_are_text(model: REC, stor
     store.put([(live.native(Side.USER, "3"), 1, 4.0)])
     live.catch_up()
     assert Following(model, store).snapshot.version == store.version()
+
+
+def test_goes_on_following_after_a_fault(
+    model: REC, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live, wait, failed = Following(model, store), store.wait, Event()
+
+    def broken_once(version: int, timeout: float) -> int:
+        if not failed.is_set():
+            failed.set()
+            raise ValueError
+        return wait(version, timeout)
+
+    monkeypatch.setattr(store, "wait", broken_once)
+    monkeypatch.setattr(following, "_WAIT", 0.01)
+    live.start()
+    try:
+        failed.wait()
+        store.put([(3, 77, 4.0)])
+        while live.snapshot.version < store.version():
+            time.sleep(0.01)
+    finally:
+        live.stop()
+    assert live.snapshot.index(Side.ITEM, 77) >= 0

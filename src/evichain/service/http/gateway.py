@@ -10,6 +10,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evichain.service.http import keys, limits, paths
+from evichain.service.http.keys import HEALTH
 from evichain.service.http.logs import places, request_log
 from evichain.service.http.metrics import Metrics
 from evichain.service.http.problems import ProblemError, problem
@@ -17,6 +18,8 @@ from evichain.service.http.settings import Settings
 
 _HARMLESS = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _UNMATCHED = "-"
+_GONE = 499
+"""Logged for an answer that nobody took."""
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -27,30 +30,30 @@ _HEADERS = {
 }
 """Of every answer, unless it brings its own."""
 _WITH_BODY = ("POST", "PUT", "PATCH")
-_HEALTH = ("/health/", "/api/health/")
+_METHODS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS", *_WITH_BODY})
 
 
 class Gateway:
     """An application behind its limits; itself one."""
 
     def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
-        self._app, self._settings, self._metrics = app, settings, metrics
+        self.app, self.settings, self.metrics = app, settings, metrics
+        self.gate = limits.Gate(settings.in_progress)
         burst = settings.burst or max(1.0, 2 * settings.rate)
         self._buckets = limits.Buckets(settings.rate, burst)
-        self._gate = limits.Gate(settings.in_progress)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         await _Passage(self, scope, send).run(receive)
 
     def admit(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
         """Let a request in, or refuse it; the name of its key."""
-        key = self._known(scope, headers)
+        key = self._known(headers)
         self._within_rate(key.name if key else None, scope)
         path = scope["path"]
-        need = keys.needed(scope["method"], path) if len(self._settings.keys) else None
+        need = keys.needed(scope["method"], path) if len(self.settings.keys) else None
         if need is not None:
             if key is None:
                 challenge = {"WWW-Authenticate": 'Bearer realm="evichain"'}
@@ -63,39 +66,34 @@ class Gateway:
             self._check_body(headers)
         return key.name if key else ""
 
-    def _known(self, scope: Scope, headers: dict[bytes, bytes]) -> keys.Key | None:
-        secret = keys.presented(headers.items()) if len(self._settings.keys) else None
-        return self._settings.keys.find(secret) if secret else None
+    def _known(self, headers: dict[bytes, bytes]) -> keys.Key | None:
+        secret = keys.presented(headers.items()) if len(self.settings.keys) else None
+        return self.settings.keys.find(secret) if secret else None
 
     def _within_rate(self, name: str | None, scope: Scope) -> None:
         client = scope.get("client")
         wait = self._buckets.take(f"key {name}" if name else f"at {client[0] if client else ''}")
         if wait:
-            self._metrics.refused.labels("rate").inc()
+            self.metrics.refused.labels("rate").inc()
             raise ProblemError(429, "Too many requests.", retry_after=math.ceil(wait))
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
-        if self._settings.hosts is None:
+        if self.settings.hosts is None:
             return
         name = headers.get(b"host", b"").decode("latin-1").rsplit(":", 1)
         host = name[0] if len(name) == 2 and name[1].isdigit() else ":".join(name)
-        if host.lower() not in self._settings.hosts:
+        if host.lower() not in self.settings.hosts:
             raise ProblemError(421, "This server goes by another name.")
 
     def _check_body(self, headers: dict[bytes, bytes]) -> None:
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length[:20]) > self._settings.max_body:
-            raise limits.too_large(self._settings.max_body)
+        if not length.isdigit() or int(length[:20]) > self.settings.max_body:
+            raise limits.too_large(self.settings.max_body)
         if length == b"0" and b"transfer-encoding" not in headers:
             return
         kind = headers.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
         if kind != b"application/json":
             raise ProblemError(415, "Send application/json.", close=True)
-
-    @property
-    def parts(self) -> tuple[ASGIApp, Settings, Metrics, limits.Gate]:
-        """What a passage needs."""
-        return self._app, self._settings, self._metrics, self._gate
 
 
 class _Passage:
@@ -103,9 +101,8 @@ class _Passage:
 
     def __init__(self, gateway: Gateway, scope: Scope, send: Send) -> None:
         self._gateway = gateway
-        self._app, self._settings, self._metrics, self._gate = gateway.parts
         self._scope, self._status, self._key = scope, 0, ""
-        self._send = limits.patient(send, self._settings.patience)
+        self._send = limits.patient(send, self._gateway.settings.patience)
         self._began = time.perf_counter()
         self._headers = dict(scope["headers"])
         given = self._headers.get(b"x-request-id", b"")
@@ -114,14 +111,14 @@ class _Passage:
         scope["request_id"] = self._id
 
     async def run(self, receive: Receive) -> None:
+        """Let the request pass, or refuse it; and log what became of it."""
         fault: BaseException | None = None
         try:
             await self._pass(receive)
         except ProblemError as error:
             await self._refuse(error)
-        except TimeoutError as error:
-            # The asker does not take the answer: there is nobody to tell.
-            self._status, fault = self._status or 499, error
+        except limits.GoneError:
+            self._status = self._status or _GONE
         except Exception as error:
             fault = error
             if not self._status:
@@ -134,28 +131,30 @@ class _Passage:
         if path is None:
             raise ProblemError(404, "No route has such a path.")
         self._scope["path"] = path
-        self._key = self._gateway.admit(self._scope, self._headers)
-        if path.startswith(_HEALTH):
-            await self._app(self._scope, receive, self._sent)
+        if path in HEALTH and self._scope["method"] in ("GET", "HEAD"):
+            # Who asks how it goes is answered, however busy it is.
+            await self._gateway.app(self._scope, receive, self._sent)
             return
-        if not self._gate.enter():
-            self._metrics.refused.labels("busy").inc()
+        self._key = self._gateway.admit(self._scope, self._headers)
+        if not self._gateway.gate.enter():
+            self._gateway.metrics.refused.labels("busy").inc()
             detail = "Too many requests are in progress."
-            raise ProblemError(503, detail, retry_after=self._settings.retry_after)
-        self._metrics.in_progress.inc()
+            raise ProblemError(503, detail, retry_after=self._gateway.settings.retry_after)
+        self._gateway.metrics.in_progress.inc()
         try:
-            body = limits.bounded(receive, self._settings.max_body, self._settings.patience)
-            await self._app(self._scope, body, self._sent)
+            settings = self._gateway.settings
+            body = limits.bounded(receive, settings.max_body, settings.patience)
+            await self._gateway.app(self._scope, body, self._sent)
         finally:
-            self._gate.leave()
-            self._metrics.in_progress.dec()
+            self._gateway.gate.leave()
+            self._gateway.metrics.in_progress.dec()
 
     async def _refuse(self, error: ProblemError) -> None:
         answer = problem(error.status_code, error.detail, self._id, error.headers)
         try:
             await answer(self._scope, _nothing, self._sent)
-        except TimeoutError:
-            self._status = 499
+        except limits.GoneError:
+            self._status = _GONE
 
     async def _sent(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -170,8 +169,8 @@ class _Passage:
         seconds = time.perf_counter() - self._began
         route = getattr(self._scope.get("route"), "path", _UNMATCHED)
         method = self._scope["method"] if self._scope["method"] in _METHODS else "OTHER"
-        self._metrics.requests.labels(method, route, str(self._status)).inc()
-        self._metrics.seconds.labels(method, route).observe(seconds)
+        self._gateway.metrics.requests.labels(method, route, str(self._status)).inc()
+        self._gateway.metrics.seconds.labels(method, route).observe(seconds)
         fields = {
             "request_id": self._id,
             "method": method,
@@ -188,9 +187,6 @@ class _Passage:
             request_log.warning("request", extra={**fields, "error": said})
         else:
             request_log.info("request", extra=fields)
-
-
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 async def _nothing() -> Message:

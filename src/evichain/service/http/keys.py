@@ -122,7 +122,8 @@ def presented(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
 _ASKED_BY_POST = frozenset(
     {"/v1/recommendations", "/v1/predictions", "/v1/explanations", "/api/session/recommend"}
 )
-_OPEN = frozenset({"/", "/health/live", "/health/ready", "/api/health/live", "/api/health/ready"})
+HEALTH = frozenset({"/health/live", "/health/ready", "/api/health/live", "/api/health/ready"})
+"""Where one asks how the server is."""
 
 
 def needed(method: str, path: str) -> Scope | None:
@@ -131,6 +132,6 @@ def needed(method: str, path: str) -> Scope | None:
     Whatever is not known here needs a key, so that a route cannot be forgotten.
     """
     reads = method in ("GET", "HEAD")
-    if reads and (path in _OPEN or path.startswith("/static/")):
+    if reads and (path == "/" or path in HEALTH or path.startswith("/static/")):
         return None
     return Scope.READ if reads or (method == "POST" and path in _ASKED_BY_POST) else Scope.WRITE

@@ -93,11 +93,18 @@ def too_large(limit: int) -> ProblemError:
     return ProblemError(413, f"A body has at most {limit:,} bytes here.", close=True)
 
 
+class GoneError(Exception):
+    """The asker does not take the answer."""
+
+
 def patient(send: Send, patience: float) -> Send:
     """Send, but wait no longer than so many seconds for the other side to take it."""
 
     async def limited(message: Message) -> None:
-        async with asyncio.timeout(patience):
-            await send(message)
+        try:
+            async with asyncio.timeout(patience):
+                await send(message)
+        except TimeoutError:
+            raise GoneError from None
 
     return limited

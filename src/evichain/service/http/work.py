@@ -35,6 +35,10 @@ class Work:
                 retry_after=self._retry_after,
             ) from None
 
+    def later(self, function: Callable[[], object]) -> None:
+        """Have something done that nobody waits for."""
+        self._threads.submit(function)
+
     def close(self) -> None:
         """Let go of the threads, when what they are at has ended."""
         self._threads.shutdown(wait=True, cancel_futures=True)

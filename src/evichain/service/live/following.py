@@ -7,7 +7,7 @@ from threading import Event, Lock, Thread
 import numpy as np
 
 from evichain.engine import Engine
-from evichain.errors import EvichainError, StaleVersionError, StoreUnavailableError
+from evichain.errors import StaleVersionError, StoreUnavailableError
 from evichain.evidence.pool import Pool
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
@@ -136,7 +136,8 @@ class Following:
                     self.catch_up()
             except StoreUnavailableError:
                 self._stop.wait(_WAIT)
-            except EvichainError:
+            except Exception:
+                # Whatever it was: who stops following answers from the past for ever.
                 log.exception("cannot follow the store")
                 self._stop.wait(10 * _WAIT)
 

@@ -1,6 +1,7 @@
 """Export: all ratings, as they are at one moment, in bounded memory."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from threading import Lock
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -36,53 +37,55 @@ def router(service: Service) -> APIRouter:
         if not gate.enter():
             retry = service.settings.retry_after
             raise ProblemError(503, "Enough exports are under way.", retry_after=retry)
-        chunks = lines(service.live.store, format)
+        chunks = _Chunks(written(service.live.store, format))
+
+        def end() -> None:
+            # Not waited for: whoever was to take the rest may be gone, and this task with them.
+            service.exports.later(chunks.close)
+            gate.leave()
+
+        try:
+            # Before the answer begins: a store that is gone is still a clean 503.
+            first = await service.exports(next, chunks, b"")
+        except BaseException:
+            end()
+            raise
 
         async def stream() -> AsyncIterator[bytes]:
             try:
                 yield first
-                while (chunk := await service.exports(next, chunks, None)) is not None:
+                while chunk := await service.exports(next, chunks, b""):
                     yield chunk
             finally:
-                await service.exports(chunks.close)
-                gate.leave()
+                end()
 
-        try:
-            # Before the answer begins: a store that is gone is still a clean 503.
-            first = await service.exports(next, chunks, b"") or b""
-        except BaseException:
-            gate.leave()
-            raise
         names = {"Content-Disposition": f'attachment; filename="ratings.{format}"'}
         return StreamingResponse(stream(), media_type=_KINDS[format], headers=names)
 
     return routes
 
 
-def lines(store: Store, format: str) -> "_Chunks":
-    """The ratings as text, some at a time."""
-    return _Chunks(_written(store, format))
-
-
 class _Chunks(Iterator[bytes]):
-    """A generator that can be closed from another thread than the one that last used it."""
+    """A generator that one thread may close while another is at it."""
 
-    def __init__(self, chunks: Any) -> None:
-        self._chunks = chunks
+    def __init__(self, chunks: Generator[bytes, None, None]) -> None:
+        self._chunks, self._lock = chunks, Lock()
 
     def __next__(self) -> bytes:
-        found: bytes = next(self._chunks)
-        return found
+        with self._lock:
+            return next(self._chunks)
 
     def close(self) -> None:
-        self._chunks.close()
+        with self._lock:
+            self._chunks.close()
 
 
-def _written(store: Store, format: str) -> Iterator[bytes]:
+def written(store: Store, format: str) -> Generator[bytes, None, None]:
+    """The ratings as text, some at a time."""
     with store.snapshot() as snapshot:
         if format == "csv":
             yield (",".join(snapshot.schema) + "\n").encode()
-        for frame in snapshot.frames(in_order=True):
+        for frame in snapshot.frames():
             if format == "csv":
                 yield frame.write_csv(include_header=False).encode()
             else:
