@@ -4,6 +4,7 @@
 #   postgres.sh            find it
 #   postgres.sh --install  find it, or install Debian's package if that can be done unasked
 set -euo pipefail
+source "$(dirname "$0")/debian.sh"
 
 find_programs() {
     local folder
@@ -20,25 +21,16 @@ find_programs() {
 }
 
 install_programs() {
-    command -v apt-get >/dev/null || return 1
-    local as_root=()
-    if [ "$(id -u)" != 0 ]; then
-        sudo -n true 2>/dev/null || return 1
-        as_root=(sudo -n)
-    fi
-    local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
-        apt-get install --yes --quiet --no-install-recommends)
+    may_install || return 1
     echo "Installing PostgreSQL for the tests (once)" >&2
     # Only the programs are wanted: the package would also start a server of its own.
     local settings=/etc/postgresql-common/createcluster.conf
     {
-        "${install[@]}" postgresql-common || {
-            "${as_root[@]}" apt-get update --quiet && "${install[@]}" postgresql-common
-        }
+        install_packages postgresql-common
         "${as_root[@]}" cp "$settings" "$settings.evichain"
         echo "create_main_cluster = false" | "${as_root[@]}" tee -a "$settings"
         local installed=no
-        "${install[@]}" postgresql && installed=yes
+        install_packages postgresql && installed=yes
         "${as_root[@]}" mv "$settings.evichain" "$settings"
     } >&2
     [ "$installed" = yes ]

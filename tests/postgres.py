@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from tests.programs import place_of
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "postgres.sh"
 PASSWORD = "s3cret-and-known"
 """Of the role `guarded`, the only one that needs one."""
 
@@ -76,17 +76,11 @@ class Server:
 
 @contextmanager
 def running_server() -> Iterator[Server]:
-    """A server as long as this lasts; skips the test where there can be none.
-
-    Where `CI` or `EVICHAIN_REQUIRE_POSTGRES` is set, the test fails instead.
-    """
-    found = subprocess.run([SCRIPT], capture_output=True, text=True)
-    if found.returncode:
-        required = os.environ.get("CI") or os.environ.get("EVICHAIN_REQUIRE_POSTGRES")
-        (pytest.fail if required else pytest.skip)(found.stderr.strip())
+    """A server as long as this lasts; skips the test where there can be none."""
+    programs = place_of("postgres")
     # Not pytest's own folder: nobody else may look into that, and a socket's path is short.
     with tempfile.TemporaryDirectory(prefix="evichain-") as folder:
-        server = Server(Path(found.stdout.strip()), Path(folder))
+        server = Server(programs, Path(folder))
         try:
             yield server
         finally:

@@ -175,7 +175,7 @@ def test_without_a_server_tests_are_skipped_or_fail(
     script = tmp_path / "postgres.sh"
     script.write_text("#!/bin/sh\necho install it >&2\nexit 1\n")
     script.chmod(0o755)
-    monkeypatch.setattr("tests.postgres.SCRIPT", script)
+    monkeypatch.setattr("tests.programs.SCRIPTS", tmp_path)
     for required in ("CI", "EVICHAIN_REQUIRE_POSTGRES"):
         monkeypatch.delenv(required, raising=False)
     with pytest.raises(pytest.skip.Exception, match="install it"), running_server():
