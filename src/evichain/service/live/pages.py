@@ -49,11 +49,10 @@ class Pages:
     def take(self, indices: Array) -> Array:
         """The rows at some indices."""
         first = self.pages[0]
+        # Nothing at all would split into one part rather than none.
         if len(self.pages) == 1 or not len(indices):
             return first[indices]
         out = np.empty((len(indices), *first.shape[1:]), first.dtype)
-        if not len(indices):  # Nothing splits into one part rather than none.
-            return out
         numbers = indices // PAGE
         order = np.argsort(numbers, kind="stable")
         held, starts = np.unique(numbers[order], return_index=True)
