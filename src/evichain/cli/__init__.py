@@ -27,7 +27,7 @@ VERBS = {
     "info": "What a model is and what it was trained on.",
     "import": "Put ratings and titles into a store, for the live service.",
     "export": "Write the ratings of a store to a file.",
-    "serve": "Serve a model over HTTP: ratings in, recommendations out, at once.",
+    "serve": "Serve a model over HTTP: ratings in, answers out.",
     "bench": "Measure how fast a training step is.",
 }
 

@@ -1,6 +1,7 @@
 """Recommendations and predictions, for users and for anyone with ratings."""
 
 import time
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -15,11 +16,11 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["recommendations"])
 
     def recommended(
-        answers: Answers, asker: Asker, n: int, include_seen: bool, caution: float, reasons: bool
+        who: Callable[[Answers], Asker], n: int, include_seen: bool, caution: float, reasons: bool
     ) -> models.Recommendations:
-        began = time.perf_counter()
+        began, answers = time.perf_counter(), service.answers()
         found = answers.recommend(
-            asker, n, include_seen=include_seen, caution=caution, reasons=reasons
+            who(answers), n, include_seen=include_seen, caution=caution, reasons=reasons
         )
         service.metrics.recommended(time.perf_counter() - began)
         items = [
@@ -64,16 +65,21 @@ def router(service: Service) -> APIRouter:
         `caution` ranks by the estimate less so many of its deviations; `reasons` tells which
         rating of theirs speaks most for each item; `without` leaves ratings of theirs out.
         """
-        answers = service.answers()
-        asker = answers.user(user, without)
-        return recommended(answers, asker, n, include_seen, caution, reasons)
+        return recommended(
+            lambda answers: answers.user(user, without), n, include_seen, caution, reasons
+        )
 
     @routes.post("/recommendations", summary="Recommend to anyone")
     async def recommend_by(body: models.RecommendBody) -> models.Recommendations:
         """The items that someone with these ratings would rate highest; nothing is stored."""
-        answers = service.answers()
-        asker = answers.guest([(one.item, one.rating) for one in body.ratings], body.without)
-        return recommended(answers, asker, body.n, body.include_seen, body.caution, body.reasons)
+        rated = [(one.item, one.rating) for one in body.ratings]
+        return recommended(
+            lambda answers: answers.guest(rated, body.without),
+            body.n,
+            body.include_seen,
+            body.caution,
+            body.reasons,
+        )
 
     @routes.get("/users/{user}/predictions", summary="Predict ratings of a user")
     async def predict(
