@@ -131,6 +131,14 @@ def test_everything_can_be_done_with_the_keyboard(visit: Visit) -> None:
     expect(page.get_by_role("combobox")).to_be_focused()
 
 
+def test_a_film_that_is_offered_keeps_the_focus_while_it_is_rated(visit: Visit) -> None:
+    page = visit()
+    page.locator("#popular input").first.focus()
+    for stars in (2, 3, 4):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#rated").get_by_role("radio", name=f"{stars} stars")).to_be_focused()
+
+
 def test_search_can_be_left_and_says_when_there_is_nothing(visit: Visit) -> None:
     page = visit()
     field = page.get_by_role("combobox")
@@ -204,6 +212,33 @@ def test_a_server_with_keys_asks_for_one(visit: Visit, watch: Watch, site: Site)
         page.get_by_role("button", name="Use it").click()
         expect(page.locator("#suggestions li").first).to_be_visible()
         expect(page.locator("#trouble")).to_be_hidden()
+    finally:
+        site.stop()
+        site.start()
+
+
+def test_a_server_that_asks_for_patience_gets_it(visit: Visit, watch: Watch, site: Site) -> None:
+    watch.server_may_refuse = True
+    site.stop()
+    site.start(Settings(rate=1, burst=40))
+    try:
+        page = visit()
+        page.evaluate(
+            """() => {
+                window.said = "";
+                const place = document.getElementById("trouble-what");
+                new MutationObserver(() => (window.said += place.textContent))
+                    .observe(place, { childList: true });
+            }"""
+        )
+        page.locator("#popular input").first.focus()
+        for _ in range(20):
+            page.keyboard.press("ArrowRight", delay=70)
+            page.keyboard.press("ArrowLeft", delay=70)
+        expect(page.locator("#trouble")).to_be_hidden(timeout=30_000)
+        assert "patience" in page.evaluate("window.said")
+        settled(page)
+        expect(page.locator("#lead")).to_contain_text("From 1 rating of yours")
     finally:
         site.stop()
         site.start()

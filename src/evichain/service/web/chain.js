@@ -52,9 +52,9 @@ export class Chain {
       class: size.roomy ? "" : "tight",
       "aria-label": this.label,
     });
-    drawn.append(...heads(graph), ...this.#edges(size.roomy), ...rest(graph));
+    const { edges, chips } = this.#edges(size.roomy);
     const nodes = [...graph.nodes.values()].map((node) => this.#node(node, size.roomy));
-    drawn.append(...nodes);
+    drawn.append(...heads(graph), ...edges, ...rest(graph), ...nodes, ...chips);
     place.replaceChildren(drawn);
     // Other evidence may have other people: who was on one that is gone goes on from the first.
     const current =
@@ -67,13 +67,13 @@ export class Chain {
   }
 
   #edges(roomy) {
-    const { edges } = this.graph;
-    const largest = Math.max(...edges.map(({ contribution }) => Math.abs(contribution)), 1e-9);
+    const all = this.graph.edges;
+    const largest = Math.max(...all.map(({ contribution }) => Math.abs(contribution)), 1e-9);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     // The strongest are drawn last, on top.
-    const sorted = [...edges].sort((a, b) => Math.abs(a.contribution) - Math.abs(b.contribution));
+    const sorted = [...all].sort((a, b) => Math.abs(a.contribution) - Math.abs(b.contribution));
     const chips = [];
-    const lines = sorted.map((edge) => {
+    const edges = sorted.map((edge) => {
       const { path, chip } = route(edge, roomy);
       const width = edge.on ? 1.2 + (THICKEST - 1.2) * Math.sqrt(Math.abs(edge.contribution) / largest) : 1.2;
       const line = mark("path", { class: `edge ${sign(edge)}`, d: path, "data-edge": edge.key });
@@ -87,7 +87,7 @@ export class Chain {
       if (chip) chips.push(rated(edge, chip, roomy));
       return line;
     });
-    return [...lines, ...chips];
+    return { edges, chips };
   }
 
   #node(node, roomy) {

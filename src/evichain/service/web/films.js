@@ -42,10 +42,11 @@ export class Films {
     const offered = this.#popular.filter(
       ({ item }) => !ratings.has(item) && item !== this.#pending?.item,
     );
-    place($("rated"), upper.map((film) => this.#row(film)));
-    place($("popular"), offered.slice(0, OFFERED).map((film) => this.#row(film)));
+    // What is not shown cannot take the focus along.
     $("mine").hidden = !upper.length;
     $("offers").hidden = !offered.length;
+    place($("rated"), upper.map((film) => this.#row(film)));
+    place($("popular"), offered.slice(0, OFFERED).map((film) => this.#row(film)));
     $("count").textContent = ratings.size || "";
     for (const item of this.#rows.keys()) {
       if (!this.#rows.get(item).isConnected) this.#rows.delete(item);

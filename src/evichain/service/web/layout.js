@@ -58,8 +58,10 @@ function columns(widths, gaps) {
 /** The line of an edge, and where on it the rating is written, if there is room. */
 export function route({ from, to }, roomy) {
   const x1 = from.x + from.width, x2 = to.x, middle = (x1 + x2) / 2;
-  if (from.column === YOU) return { path: `M${x1} ${to.y}H${x2}`, chip: [middle, to.y] };
-  if (to.column === FILM) return { path: `M${x1} ${from.y}H${x2}`, chip: [middle, from.y] };
+  // Where there is little room, ratings sit on the rims of nodes, so that the lines are seen.
+  const [before, after] = roomy ? [middle, middle] : [x2 - 4, x1 + 4];
+  if (from.column === YOU) return { path: `M${x1} ${to.y}H${x2}`, chip: [before, to.y] };
+  if (to.column === FILM) return { path: `M${x1} ${from.y}H${x2}`, chip: [after, from.y] };
   const path = `M${x1} ${from.y}C${middle} ${from.y} ${middle} ${to.y} ${x2} ${to.y}`;
   return { path, chip: roomy ? [middle, (from.y + to.y) / 2] : null };
 }

@@ -14,7 +14,7 @@ export function measureWith(font) {
 /** What is written on a person or a film: one's own films have a switch, people a head. */
 export function label(node, roomy) {
   const { side, width, height } = node;
-  const space = roomy ? 42 : 34;
+  const space = roomy ? 42 : 36;
   const left = node.mine ? space : side === "user" ? (roomy ? 32 : 26) : 12;
   const written = wrapped(nameOf(node.title), width - left - 6, roomy || side === "user" ? 2 : 3);
   const sign = node.mine ? [toggle(height, node.on, roomy)] : side === "user" ? [head(height, roomy)] : [];
@@ -28,7 +28,7 @@ export function star(x, y) {
 
 function toggle(height, on, roomy) {
   const scale = roomy ? 1 : 0.8;
-  const place = `translate(${roomy ? 8 : 6} ${height / 2 - 8 * scale}) scale(${scale})`;
+  const place = `translate(${roomy ? 8 : 10} ${height / 2 - 8 * scale}) scale(${scale})`;
   const knob = mark("circle", { cx: on ? 19 : 9, cy: 8, r: 6 });
   const track = mark("rect", { width: 28, height: 16, rx: 8 });
   return mark("g", { class: "switch", transform: place }, track, knob);
