@@ -1,0 +1,35 @@
+"""One Spark session in this process, on the Java of the extra, and models to use there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.spark.cluster import environment
+from tests.spark.models import RECIPES, saved_model
+
+from evichain import REC, load_ratings
+from evichain.spark.session import session
+
+SMALL = {
+    "spark.driver.memory": "700m",
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "3",
+}
+
+
+@pytest.fixture(scope="package")
+def spark() -> Iterator[SparkSession]:
+    """A session on two threads of this process's own Spark."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment().items():
+            patch.setenv(name, value)
+        with session("local[2]", SMALL) as made:
+            yield made
+
+
+@pytest.fixture(scope="package")
+def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, REC]]:
+    """A model of each recipe over MovieLens-100K, and the folder where they are saved."""
+    folder, ratings = tmp_path_factory.mktemp("models"), load_ratings("ml-100k")
+    return folder, {recipe: saved_model(recipe, ratings, folder) for recipe in RECIPES}

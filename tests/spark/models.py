@@ -1,0 +1,51 @@
+"""Models and ratings for the tests of Spark."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evichain import REC
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.model.chain import Chain
+from evichain.model.inference import embeddings
+from evichain.ratings.side import Side
+from evichain.ratings.table import Ratings
+from evichain.spark.shared import Shared, by_key
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "plus": {"evidence_limit": 40, "embedding_size": 12, "key_size": 8, "width": 16},
+    "paper": {"evidence_limit": 24, "cycle_blocking": False, "pretrain_iterations": 2},
+}
+"""Both recipes, small enough to be trained in a moment and limited enough for it to matter."""
+
+
+def shared_of(chain: Chain, pool: Pool, policy: Policy) -> Shared:
+    """What `Shared.load` makes of a saved model."""
+    return Shared(chain, policy, *by_key(pool.ids), pool.graph.scale)
+
+
+def saved_model(recipe: str, ratings: Ratings, folder: Path) -> REC:
+    """A model of a recipe, saved as `folder/recipe`, with its ratings as `recipe.parquet`."""
+    settings = {"iterations": 3, "batch_size": 2000, "seed": 1, **RECIPES[recipe]}
+    model = REC(recipe, **settings).fit(ratings)
+    model.save(folder / recipe)
+    frame = model.graph.to_ratings().frame
+    frame.sample(fraction=1, shuffle=True, seed=0).write_parquet(folder / f"{recipe}.parquet")
+    return model
+
+
+def assert_embeddings(model: REC, folder: Path) -> None:
+    """What was written for all users and items is what the model makes of them."""
+    engine = model.engine
+    for side in Side:
+        found = pl.read_parquet(folder / f"{side.noun}s" / "*.parquet").sort(side.column)
+        ids = engine.graph.ids[side]
+        assert found[side.column].to_list() == sorted(ids.values.to_list())
+        index = ids.index(found[side.column])
+        rows, there = embeddings(engine.chain, engine.pool, engine.settings.policy, side, index)
+        assert found["embedding"].is_not_null().to_list() == there.tolist()
+        made = np.array(found["embedding"].drop_nulls().to_list(), np.float32)
+        np.testing.assert_allclose(made, rows[there], atol=1e-5, rtol=1e-5)
