@@ -1,4 +1,4 @@
-"""What spark-submit is given: `spark-submit … examples/spark_job.py embed MODEL RATINGS --out …`."""
+"""For spark-submit: `spark-submit OPTIONS spark_job.py embed MODEL RATINGS --out PATH`."""
 
 import sys
 

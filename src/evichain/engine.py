@@ -139,10 +139,7 @@ def obstacle(side: Side, name: object, *, known: bool, max_depth: int) -> str:
     """
     if not known:
         return f"unknown {side.noun} {name!r}"
-    return (
-        f"no chain of evidence from {side.noun} {name!r} "
-        f"to a prototype within depth {max_depth}"
-    )
+    return f"no chain of evidence from {side.noun} {name!r} to a prototype within depth {max_depth}"
 
 
 def best(scores: Floats, n: int) -> list[int]:

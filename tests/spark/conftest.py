@@ -1,5 +1,6 @@
 """One Spark session in this process, on the Java of the extra, and models to use there."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,10 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="package")
 def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, REC]]:
-    """A model of each recipe over MovieLens-100K, and the folder where they are saved."""
-    folder, ratings = tmp_path_factory.mktemp("models"), load_ratings("ml-100k")
+    """A model of each recipe, and the folder where they are saved.
+
+    Over MovieLens-100K, or over what EVICHAIN_SPARK_DATA names: the same tests with ml-1m.
+    """
+    ratings = load_ratings(os.environ.get("EVICHAIN_SPARK_DATA", "ml-100k"))
+    folder = tmp_path_factory.mktemp("models")
     return folder, {recipe: saved_model(recipe, ratings, folder) for recipe in RECIPES}

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from evichain import REC
+from evichain.engine import Engine
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.model.chain import Chain
@@ -37,9 +38,8 @@ def saved_model(recipe: str, ratings: Ratings, folder: Path) -> REC:
     return model
 
 
-def assert_embeddings(model: REC, folder: Path) -> None:
-    """What was written for all users and items is what the model makes of them."""
-    engine = model.engine
+def assert_embeddings(engine: Engine, folder: Path) -> None:
+    """What was written for all users and items is what one machine makes of them."""
     for side in Side:
         found = pl.read_parquet(folder / f"{side.noun}s" / "*.parquet").sort(side.column)
         ids = engine.graph.ids[side]

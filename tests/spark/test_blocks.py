@@ -1,6 +1,7 @@
 """Blocks give the embeddings of one machine, however the ratings are dealt out."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +37,7 @@ def dealt(pool: Pool, side: Side, parts: int) -> list[pa.Table]:
         }
     )
     bounds = np.linspace(0, len(frame), parts + 1).astype(int)
-    found = [table.slice(a, b - a) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    found = [table.slice(a, b - a) for a, b in pairwise(bounds)]
     return [part for part in found if part.num_rows]
 
 
@@ -97,9 +98,7 @@ def test_blocks_make_what_one_machine_makes(
     )
     chain = Chain.for_pool(shape, pool, policy.max_depth)
     shared = shared_of(chain, pool, policy)
-    found = everyone(
-        shared, {side: built(shared, pool, side, parts, blocks) for side in Side}
-    )
+    found = everyone(shared, {side: built(shared, pool, side, parts, blocks) for side in Side})
     for (depth, side), layer in all_layers(chain, pool, policy).items():
         ids = pool.graph.ids[side].values.to_list()
         rated = np.diff(pool.graph.rows[side].indptr) > 0

@@ -41,9 +41,7 @@ def called(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("recipe", ["plus", "paper"])
-def test_embeddings_of_everyone(
-    master: str, models: Models, recipe: str, tmp_path: Path
-) -> None:
+def test_embeddings_of_everyone(master: str, models: Models, recipe: str, tmp_path: Path) -> None:
     folder, known = models
     ratings, out = folder / f"{recipe}.parquet", tmp_path / "out"
     done = called(
@@ -54,7 +52,7 @@ def test_embeddings_of_everyone(
     graph = known[recipe].graph
     users, items = (len(ids) for ids in graph.ids)
     assert (said["ratings"], said["users"], said["items"]) == (len(graph), users, items)
-    assert_embeddings(known[recipe], out)
+    assert_embeddings(known[recipe].engine, out)
 
 
 def test_spark_submit(master: str, models: Models, tmp_path: Path) -> None:
@@ -74,8 +72,14 @@ def test_spark_submit(master: str, models: Models, tmp_path: Path) -> None:
 def test_a_master_that_is_not_there(models: Models, tmp_path: Path) -> None:
     folder, _ = models
     done = called(
-        "embed", folder / "plus", folder / "plus.parquet", "--out", tmp_path / "out",
-        "--master", "no-such-scheme", *SMALL,
+        "embed",
+        folder / "plus",
+        folder / "plus.parquet",
+        "--out",
+        tmp_path / "out",
+        "--master",
+        "no-such-scheme",
+        *SMALL,
     )
     assert done.returncode == 2
     said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]

@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 from tests.spark.models import assert_embeddings
 
 from evichain import REC, Ratings
+from evichain.engine import Engine
+from evichain.evidence.pool import Pool
 from evichain.ratings.side import Side
 from evichain.spark.lists import lists
 from evichain.spark.rounds import Bulk
@@ -35,7 +37,14 @@ def bulk(spark: SparkSession, models: Models, recipe: str) -> Bulk:
 def test_embeddings_of_everyone(bulk: Bulk, models: Models, recipe: str, tmp_path: Path) -> None:
     for side in Side:
         vectors(bulk, side).write.parquet(str(tmp_path / f"{side.noun}s"))
-    assert_embeddings(models[1][recipe], tmp_path)
+    assert_embeddings(models[1][recipe].engine, tmp_path)
+
+
+def test_nothing_is_collected_for_a_join(bulk: Bulk) -> None:
+    for side in Side:
+        plan = bulk.embeddings(side)._jdf.queryExecution().toString()
+        assert "SortMergeJoin" in plan
+        assert "BroadcastExchange" not in plan
 
 
 def test_predictions(
@@ -63,9 +72,7 @@ def test_predictions(
 def test_lists(bulk: Bulk, models: Models, recipe: str, items_a_block: int) -> None:
     model = models[1][recipe]
     found = lists(bulk, 5, items_a_block=items_a_block).orderBy("user_id", "rank")
-    rows = pl.DataFrame(
-        [row.asDict() for row in found.toLocalIterator()], infer_schema_length=None
-    )
+    rows = pl.DataFrame([row.asDict() for row in found.toLocalIterator()], infer_schema_length=None)
     users = model.graph.ids[Side.USER].values.to_list()
     assert rows["user_id"].unique().sort().to_list() == sorted(users)
     for user in (1, 13, 405, 943):
@@ -100,16 +107,10 @@ def test_a_table_with_times_text_ids_and_an_item_that_everybody_rated(
     # 200 items of 15 ratings each; of the popular one, no more than the limit and prototypes.
     assert len(sizes) == 4
     assert sum(sizes) <= 199 * 15 + 40 + 50
-    model = REC.load(folder / "plus")
-    alone = model.engine
-    alone = type(alone)(alone.chain, alone.pool, alone.settings)
     kept = Ratings.from_frame(pl.read_parquet(tmp_path / "r.parquet"))
-    assert kept.duplicates == len(pl.read_parquet(tmp_path / "r.parquet")) - len(kept)
-    fresh = REC.load(folder / "plus")
-    fresh._state = type(alone)(
-        alone.chain, alone.pool.of(alone.graph.emptied().extended(kept), alone.pool.ids),
-        alone.settings,
-    )
+    assert kept.duplicates
+    engine = REC.load(folder / "plus").engine
+    pool = Pool.of(engine.graph.emptied().extended(kept), engine.pool.ids)
     for side in Side:
         vectors(bulk, side).write.parquet(str(tmp_path / "out" / f"{side.noun}s"))
-    assert_embeddings(fresh, tmp_path / "out")
+    assert_embeddings(Engine(engine.chain, pool, engine.settings), tmp_path / "out")

@@ -7,11 +7,10 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
+from evichain import REC
 from evichain.errors import DataError, SettingsError
 from evichain.spark.shared import Shared
 from evichain.spark.source import read_pairs, read_source
-from tests.spark.models import saved_model
-
 from evichain.testing import planted_blocks
 
 GOOD: dict[str, list[Any]] = {"user_id": [1, 2], "item_id": ["a", "b"], "rating": [4.0, 3.5]}
@@ -62,8 +61,6 @@ def test_good_ratings(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_cycle_blocking_is_refused(tmp_path: Path) -> None:
-    from evichain import REC
-
     model = REC("paper", iterations=1, pretrain_iterations=0, embedding_size=3, width=4)
     model.fit(planted_blocks()).save(tmp_path / "model")
     with pytest.raises(SettingsError, match="depends on who asks"):

@@ -83,8 +83,9 @@ class Block:
     @classmethod
     def unpacked(cls, row: pa.Table | pa.RecordBatch) -> Self:
         """The block that one row carries."""
+        # Copies, since kernels are compiled anew for arrays that cannot be written to.
         arrays = {
-            name: np.frombuffer(row.column(name)[0].as_buffer(), kind)
+            name: np.frombuffer(row.column(name)[0].as_buffer(), kind).copy()
             for name, kind in ARRAYS.items()
         }
         return cls(row.column("ids")[0].values, row.column("sources")[0].values, **arrays)

@@ -36,9 +36,9 @@ def spark_explained(doing: str) -> Iterator[None]:
     try:
         yield
     except AnalysisException as error:
-        raise DataError(f"{doing} ({_first_line(error)})", right="See what Spark says of it.") from (
-            error
-        )
+        raise DataError(
+            f"{doing} ({_first_line(error)})", right="Check the path, or the name of the table."
+        ) from error
     except (PySparkException, Py4JError) as error:
         raise SparkError(
             f"{doing} ({_reason(str(error))})", right="Spark's log and page tell more."

@@ -56,7 +56,7 @@ def limit_links(shared: Shared, side: Side, table: pa.Table) -> Links:
     ratings = whole(table[RATING]).to_numpy(zero_copy_only=False)
     times = np.zeros(len(own), np.int64)
     if TIME in table.column_names:
-        times = whole(table[TIME]).to_numpy(zero_copy_only=False)
+        times = np.array(whole(table[TIME]).to_numpy(zero_copy_only=False))
     slots = shared.slots(side, keys)
     other_slots = shared.slots(side.opposite, other_keys)
     ptr, kept = _limit(

@@ -84,9 +84,7 @@ def lists(
         f"{USER} {source.id_type(Side.USER)}, rank int, {ITEM} {source.id_type(Side.ITEM)}, "
         "score float, estimate float, deviation float"
     )
-    found = (
-        users.groupBy("block").cogroup(items.groupBy("block")).applyInArrow(listed, schema)
-    )
+    found = users.groupBy("block").cogroup(items.groupBy("block")).applyInArrow(listed, schema)
     if item_blocks > 1:
         order = Window.partitionBy(USER).orderBy(F.col("score").desc(), F.col(ITEM).asc())
         found = found.withColumn("rank", F.row_number().over(order)).where(F.col("rank") <= n)

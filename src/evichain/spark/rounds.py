@@ -115,9 +115,7 @@ class Bulk:
         )
 
 
-def _evidence(
-    source: Source, sent: "Broadcast[Shared]", side: Side, blocks: int
-) -> "DataFrame":
+def _evidence(source: Source, sent: "Broadcast[Shared]", side: Side, blocks: int) -> "DataFrame":
     """The blocks of a side: limited part by part, then gathered and limited again."""
     own, other = (source.id_type(each) for each in (side, side.opposite))
     named = [F.col(side.column).alias(OWN), F.col(side.opposite.column).alias(OTHER), RATING]

@@ -58,8 +58,9 @@ def _arriving(bulk: Bulk, asked: "DataFrame", side: Side) -> "DataFrame":
     kind = asked.schema[side.column].dataType
     # 7 and "7" are the same entity: where the tables differ, the text decides.
     same = kind.simpleString() == bulk.source.id_type(side)
-    wanted = asked.select("block", F.col(side.column).cast("string" if not same else kind)
-                          .alias("id")).distinct()
+    wanted = asked.select(
+        "block", F.col(side.column).cast("string" if not same else kind).alias("id")
+    ).distinct()
     made = bulk.embeddings(side)
     made = made if same else made.withColumn("id", F.col("id").cast("string"))
     other = asked.schema[side.opposite.column].dataType
@@ -80,9 +81,7 @@ def _scored(shared: Shared, pairs: pa.Table, sent: pa.Table) -> pa.Table:
         place = places_among(pairs[side.column], whole(mine[side.column]))
         rows, there = from_bytes(mine["row"], shared.width(side))
         # The last one stands for everyone of whom there are no ratings.
-        ends.append(
-            read(chain, side, np.pad(rows, ((0, 1), (0, 0))), np.append(there, np.False_))
-        )
+        ends.append(read(chain, side, np.pad(rows, ((0, 1), (0, 0))), np.append(there, np.False_)))
         places.append(place)
     users, items = ends
     estimates = np.einsum("ij,ij->i", users.vectors[places[0]], items.vectors[places[1]])
