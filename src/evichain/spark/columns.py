@@ -47,5 +47,8 @@ def from_bytes(column: pa.ChunkedArray, width: int) -> tuple[Floats, Flags]:
     rows = np.zeros((len(values), width), np.float32)
     known = values.drop_null()
     if len(known):
-        rows[there] = np.frombuffer(b"".join(known.to_pylist()), np.float32).reshape(-1, width)
+        _, ends, data = known.buffers()
+        first = int(np.frombuffer(ends, np.int32)[known.offset])
+        flat = np.frombuffer(data, np.float32, len(known) * width, first)
+        rows[there] = flat.reshape(-1, width)
     return rows, there

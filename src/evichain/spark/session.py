@@ -37,22 +37,21 @@ def session(
     """A session that ends with the context.
 
     Args:
-        master: its URL; by default what spark-submit or Spark's settings name, or else all cores
-            of this machine.
+        master: its URL; by default what spark-submit was given, or else all cores of this machine.
         settings: Spark's own, by name; they win over ours.
     """
     check_installed()
     given = dict(settings or {})
     submitted = _SUBMITTED in os.environ
-    chosen = master or given.get("spark.master")
-    if chosen is None and not submitted:
-        chosen = os.environ.get("MASTER") or "local[*]"
-    values = dict(DEFAULTS)
-    if chosen is not None:
-        values["spark.master"] = chosen
-        if chosen.startswith("local"):
-            values |= LOCAL
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # Whoever submits a job has said how it is to run.
+    values = {} if submitted else dict(DEFAULTS)
+    if master is not None:
+        given["spark.master"] = master
+    elif not submitted:
+        given.setdefault("spark.master", "local[*]")
+    if given.get("spark.master", "").startswith("local"):
+        values |= LOCAL
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if not submitted:
         find_java()
     from pyspark.sql import SparkSession
