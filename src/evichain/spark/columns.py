@@ -29,7 +29,7 @@ def keys_of(ids: pa.Array) -> Keys:
 def places_among(column: pa.ChunkedArray, ids: pa.Array) -> Ints:
     """Where each id of a column stands among distinct ones; -1 where it does not."""
     found = pc.fill_null(pc.index_in(whole(column), value_set=ids), -1)
-    return whole(found).to_numpy(zero_copy_only=False).astype(np.int32)
+    return np.asarray(whole(found).to_numpy(zero_copy_only=False), np.int32)
 
 
 def as_bytes(rows: Floats, there: Flags) -> pa.Array:

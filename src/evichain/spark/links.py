@@ -6,7 +6,7 @@ both are found in parts: the first of a whole are among the first of its parts. 
 an item with millions of ratings cheap: no part hands on more of it than the limit.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -62,7 +62,7 @@ def limit_links(shared: Shared, side: Side, table: pa.Table) -> Links:
     ptr, kept = _limit(
         rows.indptr,
         rows.indices,
-        rows.codes,
+        cast(Longs, rows.codes),
         ratings.astype(np.float32),
         times,
         other_slots,

@@ -12,12 +12,13 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812
 
+from evichain.ratings._columns import TIMESTAMP
 from evichain.ratings.side import Side
 from evichain.spark.blocks import Block, block_schema
 from evichain.spark.columns import as_bytes
 from evichain.spark.links import OTHER, OWN, RATING, TIME, limit_links
 from evichain.spark.shared import Shared
-from evichain.spark.source import TIMESTAMP, Source
+from evichain.spark.source import Source
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -118,11 +119,10 @@ class Bulk:
 def _evidence(source: Source, sent: "Broadcast[Shared]", side: Side, blocks: int) -> "DataFrame":
     """The blocks of a side: limited part by part, then gathered and limited again."""
     own, other = (source.id_type(each) for each in (side, side.opposite))
-    named = [F.col(side.column).alias(OWN), F.col(side.opposite.column).alias(OTHER), RATING]
-    timed = TIMESTAMP in source.frame.columns
+    names = {side.column: OWN, side.opposite.column: OTHER, RATING: RATING, TIMESTAMP: TIME}
+    named = [F.col(name).alias(names[name]) for name in names if name in source.frame.columns]
     schema = f"block int, {OWN} {own}, {OTHER} {other}, {RATING} float"
-    if timed:
-        named.append(F.col(TIMESTAMP).alias(TIME))
+    if TIMESTAMP in source.frame.columns:
         schema += f", {TIME} bigint"
 
     def limited(batches: Batches) -> Batches:
