@@ -16,6 +16,8 @@ import pyspark
 import evichain
 from evichain.spark.java import bundled_java
 
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For Java that lives for moments: to compile everything well would take longer than to run it."""
 _CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 
 
@@ -26,6 +28,7 @@ def environment() -> dict[str, str]:
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK,
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(Path(evichain.__file__).parents[1]),
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.cluster import environment
+from tests.spark.cluster import QUICK, environment
 from tests.spark.models import RECIPES, saved_model
 
 from evichain import REC, load_ratings
@@ -14,6 +14,7 @@ from evichain.spark.session import session
 
 SMALL = {
     "spark.driver.memory": "700m",
+    "spark.driver.extraJavaOptions": QUICK,
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "3",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pyspark
 import pytest
-from tests.spark.cluster import environment, running_cluster
+from tests.spark.cluster import QUICK, environment, running_cluster
 from tests.spark.models import assert_embeddings
 
 import evichain
@@ -22,6 +22,8 @@ SMALL = [
         "spark.driver.memory=500m",
         "spark.executor.memory=500m",
         "spark.driver.host=127.0.0.1",
+        f"spark.driver.extraJavaOptions={QUICK}",
+        f"spark.executor.extraJavaOptions={QUICK}",
         "spark.sql.shuffle.partitions=3",
         "spark.ui.enabled=false",
     )
