@@ -66,7 +66,8 @@ def _arriving(bulk: Bulk, asked: "DataFrame", side: Side) -> "DataFrame":
     other = asked.schema[side.opposite.column].dataType
     found = wanted.join(made.hint("merge"), "id")
     return found.select(
-        "block",
+        # Under a name of its own, or Spark takes it for the column that it was made from.
+        F.col("block").alias("block"),
         F.col("id").cast(kind).alias(side.column),
         F.lit(None).cast(other).alias(side.opposite.column),
         "row",
