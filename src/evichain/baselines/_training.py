@@ -1,0 +1,182 @@
+"""Learning in epochs: one loop for all, with validation ratings to stop by and one source of draws.
+
+A learner makes one pass at a time and answers from what it has learned so far. The best pass, by
+the validation ratings, is the one that is kept.
+"""
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
+
+from evichain.baselines._base import Baseline, Learned
+from evichain.baselines._pairs import Pairs, all_pairs, cut
+from evichain.baselines._settings import EpochSettings
+from evichain.errors import SettingsError
+from evichain.kernels import Floats, Ints
+from evichain.progress import Advance
+from evichain.progress import progress as progress_bar
+from evichain.ratings.graph import Graph
+from evichain.training.memory import keep_freed_memory
+
+Net = TypeVar("Net", bound=nn.Module)
+
+
+class Learner(ABC, Generic[Net]):
+    """Learns the weights of a net in epochs; all that is kept of an epoch is in them."""
+
+    def __init__(self, net: Net) -> None:
+        self.net = net
+        self._optimizer: torch.optim.Optimizer | None = None
+        self._average: AveragedModel | None = None
+
+    def optimize(self, optimizer: torch.optim.Optimizer, averaging: float = 0.0) -> None:
+        """Make steps with an optimizer of the net's weights.
+
+        Args:
+            averaging: how much of the running average of weights a step keeps; answers come
+                from the average. 0 for the weights themselves.
+        """
+        self._optimizer = optimizer
+        if averaging:
+            self._average = AveragedModel(self.net, multi_avg_fn=_running(averaging))
+
+    @abstractmethod
+    def epoch(self) -> None:
+        """Make one pass over the training ratings."""
+
+    def settle(self, known: Pairs) -> None:  # noqa: B027
+        """Make ready to answer, from these ratings where a model answers from ratings."""
+
+    @abstractmethod
+    def scores(self, users: Ints, items: Ints) -> Floats:
+        """What users would rate items, by what had been learned when last settled."""
+
+    @property
+    def result(self) -> Net:
+        """The net that answers."""
+        if self._average is None:
+            return self.net
+        averaged: Net = self._average.module  # type: ignore[assignment]
+        return averaged
+
+    def descend(self, loss: Tensor) -> None:
+        """Make a step down the gradient of a loss."""
+        assert self._optimizer is not None
+        self._optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.step()
+
+    def step(self) -> None:
+        """Make a step down the gradient that the weights hold."""
+        assert self._optimizer is not None
+        self._optimizer.step()
+        if self._average is not None:
+            self._average.update_parameters(self.net)
+
+    def restore(self, state: dict[str, Tensor] | None) -> None:
+        """Go back to an earlier result."""
+        if state is not None:
+            self.result.load_state_dict(state)
+
+    def pace(self, share: float) -> None:
+        """Make steps of this share of their full length."""
+        for group in self._optimizer.param_groups if self._optimizer else ():
+            group["lr"] = share * group.setdefault("initial_lr", group["lr"])
+
+
+Chosen = TypeVar("Chosen", bound=EpochSettings)
+
+
+class EpochBaseline(Baseline[Chosen]):
+    """A baseline that learns in epochs."""
+
+    @abstractmethod
+    def _learner(self, graph: Graph, pairs: Pairs, draws: np.random.Generator) -> Learner[Any]:
+        """The learner of these ratings of a graph.
+
+        Args:
+            draws: where everything random comes from; PyTorch's own generator is seeded too.
+        """
+
+    def _learn(self, graph: Graph, *, progress: bool) -> Learned:
+        settings = self.settings
+        draws = np.random.default_rng(settings.seed)
+        everything = all_pairs(graph)
+        pairs, held = cut(everything, settings.validation, draws)
+        keep_freed_memory()
+        begun = time.monotonic()
+        with seeded(settings.seed):
+            learner = self._learner(graph, pairs, draws)
+            name = f"Training {type(self).__name__}"
+            with progress_bar(name, settings.epochs, enabled=progress, unit="epochs") as bar:
+                figures = _train(learner, (pairs, held), graph, settings, bar)
+        learner.settle(everything)
+        figures["seconds"] = round(time.monotonic() - begun, 3)
+        parameters = sum(p.numel() for p in learner.result.parameters())
+        return Learned(learner.scores, parameters, figures)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw what PyTorch draws from a seed, and leave its shared generator as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+def _train(
+    learner: Learner[Any],
+    parts: tuple[Pairs, Pairs | None],
+    graph: Graph,
+    settings: EpochSettings,
+    bar: Advance,
+) -> dict[str, Any]:
+    """Make epochs until there are enough; what came of them."""
+    pairs, held = parts
+    best, best_epoch, epoch, looks = np.inf, 0, 0, 0
+    state: dict[str, Tensor] | None = None
+    while epoch < settings.epochs and looks < settings.patience:
+        if settings.annealing:
+            learner.pace((1 + math.cos(math.pi * epoch / settings.epochs)) / 2)
+        learner.epoch()
+        epoch += 1
+        if held is None or (epoch % settings.validate_every and epoch < settings.epochs):
+            bar()
+            continue
+        learner.settle(pairs)
+        rmse = _error(learner, held, graph)
+        bar(validation=rmse)
+        looks += 1
+        if rmse < best:
+            best, best_epoch, looks = rmse, epoch, 0
+            state = {name: part.clone() for name, part in learner.result.state_dict().items()}
+    learner.restore(state)
+    if held is None:
+        return {"epochs": epoch}
+    return {"epochs": epoch, "best_epoch": best_epoch, "validation_rmse": best}
+
+
+def _error(learner: Learner[Any], held: Pairs, graph: Graph) -> float:
+    found = np.clip(learner.scores(held.users, held.items), graph.scale.low, graph.scale.high)
+    if not np.isfinite(found).all():
+        raise SettingsError("training diverged", where="learning_rate", right="Try a smaller one.")
+    return float(np.sqrt(np.mean((found - held.ratings) ** 2)))
+
+
+def _running(kept: float) -> Callable[[Any, Any, Any], None]:
+    """A running average whose first steps count little, as an average over few is no better."""
+
+    @torch.no_grad()
+    def average(old: Sequence[Tensor], new: Sequence[Tensor], count: Tensor | int) -> None:
+        share = min(kept, (int(count) + 1) / (int(count) + 10))
+        torch._foreach_lerp_(list(old), list(new), 1 - share)
+
+    return average
