@@ -22,7 +22,7 @@ TINY: dict[str, Any] = {**SMALL["rowless"], "iterations": 3, "validation": 0}
 def vectors(model: ChainBaseline[Any], side: Side) -> torch.Tensor:
     """The stored vectors of a side by index."""
     engine = model.chain._engine
-    slots = torch.from_numpy(engine.pool.sides[side].slot).long()
+    slots = torch.tensor(engine.pool.sides[side].slot.tolist())
     return engine.chain.prototypes[side].detach()[slots]
 
 
@@ -40,9 +40,9 @@ def test_pmf_minimizes_the_plain_objective() -> None:
     left, right = left.clone().requires_grad_(), right.clone().requires_grad_()
     model = PMF(iterations=20, **settings).fit(ratings)
     users, items = (
-        torch.from_numpy(model.graph.ids[s].index(ratings.frame[s.column])).long() for s in Side
+        torch.tensor(model.graph.ids[s].index(ratings.frame[s.column]).tolist()) for s in Side
     )
-    truth = torch.from_numpy(ratings.frame["rating"].to_numpy())
+    truth = torch.tensor(ratings.frame["rating"].to_list())
     optimizer = torch.optim.Adam([left, right])
     for step in range(20):
         optimizer.param_groups[0]["lr"] = 0.05 * (1 + math.cos(math.pi * step / 20)) / 2

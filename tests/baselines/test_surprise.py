@@ -8,6 +8,7 @@ from evichain.baselines.biased_mf import BiasedMF
 from evichain.baselines.item_knn import ItemKNN
 from evichain.baselines.svdpp import SVDpp
 from evichain.ratings.graph import Graph
+from evichain.ratings.side import Side
 from evichain.testing import planted_blocks
 from tests.baselines.small import SMALL
 
@@ -44,7 +45,7 @@ def test_a_neighbour_tells_how_far_its_rating_is_from_the_baseline() -> None:
     """With one neighbour the estimate is the baseline and what the neighbour is off its own."""
     model = ItemKNN(neighbours=1).fit(RATINGS)
     graph = model.graph
-    rated = dict(graph.rated(0, 0))  # type: ignore[arg-type]
+    rated = dict(graph.rated(Side.USER, 0))
     free = next(item for item in range(9) if item not in rated)
     from surprise import KNNBaseline
 

@@ -32,6 +32,8 @@ class EpochSettings(BaselineSettings):
     """Epochs between two looks at the validation ratings."""
     patience: int = Field(default=5, ge=1)
     """Looks without an improvement after which training stops; the best epoch is kept."""
+    refit: bool = False
+    """Learn again from all ratings, for as many epochs as were best by the validation ratings."""
     annealing: bool = True
     """Lower the step size along half a cosine, to nothing after the last epoch."""
 

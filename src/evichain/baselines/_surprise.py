@@ -23,13 +23,13 @@ _LARGEST_SEED = 2**32
 class FactorSettings(BaselineSettings):
     """The settings of factorizations by stochastic gradient descent."""
 
-    factors: int = Field(default=50, ge=1)
+    factors: int = Field(default=100, ge=1)
     """The length of a vector."""
-    epochs: int = Field(default=60, ge=0)
+    epochs: int = Field(default=80, ge=0)
     """Passes over the ratings."""
     learning_rate: float = Field(default=5e-3, gt=0)
     """The step size."""
-    regularization: float = Field(default=0.08, ge=0)
+    regularization: float = Field(default=0.1, ge=0)
     """Lambda: how strongly a rating pulls the parameters it meets towards nothing."""
 
     @property

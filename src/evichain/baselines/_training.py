@@ -113,12 +113,18 @@ class EpochBaseline(Baseline[Chosen]):
         pairs, held = cut(everything, settings.validation, draws)
         keep_freed_memory()
         begun = time.monotonic()
-        with seeded(settings.seed):
+        name = f"Training {type(self).__name__}"
+        with (
+            seeded(settings.seed),
+            progress_bar(name, settings.epochs, enabled=progress, unit="epochs") as bar,
+        ):
             learner = self._learner(graph, pairs, draws)
-            name = f"Training {type(self).__name__}"
-            with progress_bar(name, settings.epochs, enabled=progress, unit="epochs") as bar:
-                figures = _train(learner, (pairs, held), graph, settings, bar)
-        learner.settle(everything)
+            figures = _train(learner, (pairs, held), graph, settings, settings.epochs, bar)
+            if settings.refit and held is not None:
+                learner = self._learner(graph, everything, draws)
+                again = figures["best_epoch"]
+                _train(learner, (everything, None), graph, settings, again, bar)
+            learner.settle(everything)
         figures["seconds"] = round(time.monotonic() - begun, 3)
         parameters = sum(p.numel() for p in learner.result.parameters())
         return Learned(learner.scores, parameters, figures)
@@ -137,18 +143,19 @@ def _train(
     parts: tuple[Pairs, Pairs | None],
     graph: Graph,
     settings: EpochSettings,
+    epochs: int,
     bar: Advance,
 ) -> dict[str, Any]:
     """Make epochs until there are enough; what came of them."""
     pairs, held = parts
     best, best_epoch, epoch, looks = np.inf, 0, 0, 0
     state: dict[str, Tensor] | None = None
-    while epoch < settings.epochs and looks < settings.patience:
+    while epoch < epochs and looks < settings.patience:
         if settings.annealing:
             learner.pace((1 + math.cos(math.pi * epoch / settings.epochs)) / 2)
         learner.epoch()
         epoch += 1
-        if held is None or (epoch % settings.validate_every and epoch < settings.epochs):
+        if held is None or (epoch % settings.validate_every and epoch < epochs):
             bar()
             continue
         learner.settle(pairs)
