@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import torch
+from tests.baselines.small import small
 
 from evichain.baselines._cases import CasePairs
 from evichain.baselines.cf_nade import CFNADE, CFNADENet, CFNADESettings, costs, split_in_order
 from evichain.ratings.table import Ratings
 from evichain.testing import planted_blocks
-from tests.baselines.small import small
 
 UNITS, LEVELS, HIDDEN = 4, 3, 5
 
@@ -51,8 +51,8 @@ def as_pairs(*cases: dict[int, int]) -> CasePairs:
 def test_conditionals_are_those_of_the_paper() -> None:
     for layers in (1, 2):
         made = net(layers)
-        known = {0: 2, 2: 0}, {}, {1: 1}
-        asked = {1: 0, 3: 2}, {0: 1}, {0: 0, 2: 2, 3: 1}
+        known: list[dict[int, int]] = [{0: 2, 2: 0}, {}, {1: 1}]
+        asked = [{1: 0, 3: 2}, {0: 1}, {0: 0, 2: 2, 3: 1}]
         hidden = made.hidden(as_pairs(*known), len(known))
         found, order = made(hidden, as_pairs(*asked))
         pairs = as_pairs(*asked)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.baselines.small import SMALL
 
 from evichain import Ratings
 from evichain.baselines._chain import ChainBaseline
@@ -14,7 +15,6 @@ from evichain.baselines.pmf import PMF
 from evichain.baselines.rowless import Rowless
 from evichain.ratings.side import Side
 from evichain.testing import planted_blocks
-from tests.baselines.small import SMALL
 
 TINY: dict[str, Any] = {**SMALL["rowless"], "iterations": 3, "validation": 0}
 
@@ -23,7 +23,8 @@ def vectors(model: ChainBaseline[Any], side: Side) -> torch.Tensor:
     """The stored vectors of a side by index."""
     engine = model.chain._engine
     slots = torch.tensor(engine.pool.sides[side].slot.tolist())
-    return engine.chain.prototypes[side].detach()[slots]
+    found: torch.Tensor = engine.chain.prototypes[side].detach()[slots]
+    return found
 
 
 def test_pmf_minimizes_the_plain_objective() -> None:
@@ -84,8 +85,7 @@ def test_the_size_does_not_grow_with_the_side_that_is_generated() -> None:
     few, many = planted_blocks(10, 8), planted_blocks(30, 8)
     assert Rowless(**TINY).fit(few).parameter_count == Rowless(**TINY).fit(many).parameter_count
     assert (
-        Columnless(**TINY).fit(few).parameter_count
-        < Columnless(**TINY).fit(many).parameter_count
+        Columnless(**TINY).fit(few).parameter_count < Columnless(**TINY).fit(many).parameter_count
     )
     assert Columnless(**TINY).fit(few).parameter_count == (
         Columnless(**TINY).fit(planted_blocks(10, 24)).parameter_count

@@ -1,10 +1,10 @@
 """Every baseline does what a recommender must."""
 
 import pytest
+from tests.baselines.small import small
 
 from evichain.baselines import BASELINES
 from evichain.testing import CHECKS, Check
-from tests.baselines.small import small
 
 
 @pytest.mark.parametrize("name", BASELINES)

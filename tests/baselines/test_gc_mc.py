@@ -5,11 +5,11 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from tests.baselines.small import small
 
 from evichain.baselines._pairs import Pairs
 from evichain.baselines.gc_mc import GCMCNet, GCMCSettings, messages
 from evichain.ratings.side import Side
-from tests.baselines.small import small
 
 USERS, ITEMS, LEVELS = 5, 4, 3
 COUNTS = USERS, ITEMS
@@ -42,7 +42,9 @@ def test_embeddings_are_those_of_dense_products(
     levels = dense_levels()
     for side in Side:
         rated = levels if side is Side.USER else levels.T
-        adjacent = [torch.from_numpy((rated == level).astype(np.float32)) for level in range(LEVELS)]
+        adjacent = [
+            torch.from_numpy((rated == level).astype(np.float32)) for level in range(LEVELS)
+        ]
         own = torch.from_numpy((rated >= 0).sum(axis=1).astype(np.float32)).unsqueeze(1)
         other = torch.from_numpy((rated >= 0).sum(axis=0).astype(np.float32)).unsqueeze(0)
         norm = own.expand(rated.shape) if normalization == "left" else (own * other).sqrt()
@@ -74,7 +76,8 @@ def test_dropout_loses_all_messages_of_an_entity_or_none() -> None:
     form = GCMCSettings(hidden_units=6, embedding_size=4, dropout=0.5, accumulation="sum")
     net = GCMCNet(COUNTS, LEVELS, form).train()
     # One message each, and a dense layer that shows what was heard.
-    pairs = Pairs(*np.zeros((2, 1), np.int32), np.zeros(1, np.float32))
+    nobody = np.zeros(1, np.int32)
+    pairs = Pairs(nobody, nobody, np.zeros(1, np.float32))
     coming = messages(pairs, np.array([0]), Side.USER, COUNTS, LEVELS, form)
     with torch.no_grad():
         net.tables[Side.ITEM].fill_(1.0)

@@ -49,7 +49,11 @@ def test_ncf_fuses_a_product_and_a_network_of_halving_layers() -> None:
     torch.manual_seed(0)
     net = NCFNet(COUNTS, 3.5, NCFSettings(factors=2, hidden_layers=3))
     hidden = [layer for layer in net.layers if isinstance(layer, nn.Linear)]
-    assert [(layer.in_features, layer.out_features) for layer in hidden] == [(16, 8), (8, 4), (4, 2)]
+    assert [(layer.in_features, layer.out_features) for layer in hidden] == [
+        (16, 8),
+        (8, 4),
+        (4, 2),
+    ]
     for user, item in ((0, 0), (3, 4)):
         p, q = (table(part)[i] for part, i in zip(net.factors, (user, item), strict=True))
         u, v = (table(part)[i] for part, i in zip(net.inputs, (user, item), strict=True))
@@ -73,7 +77,8 @@ class Product(PairNet):
         return iter(self.rows)
 
     def forward(self, users: torch.Tensor, items: torch.Tensor) -> torch.Tensor:
-        return (self.rows[0][users] * self.rows[1][items]).sum(dim=1)
+        found: torch.Tensor = (self.rows[0][users] * self.rows[1][items]).sum(dim=1)
+        return found
 
 
 def test_a_step_goes_down_the_objective_of_all_ratings() -> None:
@@ -85,7 +90,7 @@ def test_a_step_goes_down_the_objective_of_all_ratings() -> None:
     u, v = (part.detach().clone().requires_grad_() for part in net.rows)
     grid = torch.from_numpy(ratings).view(COUNTS)
     objective = (grid - u @ v.T).square().sum() + 3.0 * (u.square().sum() + v.square().sum())
-    objective.backward()  # type: ignore[no-untyped-call]
+    objective.backward()
     learner.epoch()
     for part, start in zip(net.rows, (u, v), strict=True):
         assert start.grad is not None

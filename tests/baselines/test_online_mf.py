@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.baselines.small import small
 
 from evichain import Ratings
 from evichain.baselines.online_mf import OnlineMF, move, stream_order
 from evichain.testing import planted_blocks
-from tests.baselines.small import small
 
 
 def test_a_rating_moves_its_user_and_its_item_only() -> None:

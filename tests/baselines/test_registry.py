@@ -3,11 +3,11 @@
 import sys
 
 import pytest
+from tests.baselines.small import SMALL
 
 from evichain.baselines import BASELINES, make_baseline
 from evichain.errors import SettingsError
 from evichain.testing import planted_blocks
-from tests.baselines.small import SMALL
 
 
 def test_every_name_gives_its_class() -> None:

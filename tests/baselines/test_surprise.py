@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.baselines.small import SMALL
 
 from evichain.baselines._surprise import training_set
 from evichain.baselines.biased_mf import BiasedMF
@@ -10,7 +11,6 @@ from evichain.baselines.svdpp import SVDpp
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.testing import planted_blocks
-from tests.baselines.small import SMALL
 
 RATINGS = planted_blocks(12, 9)
 

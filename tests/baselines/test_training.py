@@ -29,7 +29,8 @@ class Steps(Learner[Guess]):
 
     def __init__(self, values: list[float], pairs: Pairs) -> None:
         super().__init__(Guess())
-        self.values, self.pairs, self.known, self.paces = values, pairs, [pairs], []
+        self.values, self.pairs, self.known = values, pairs, [pairs]
+        self.paces: list[float] = []
         self.optimize(torch.optim.SGD(self.net.parameters(), lr=1.0))
 
     def epoch(self) -> None:

@@ -1,4 +1,4 @@
-"""Nets that go from a user and an item to a rating, learned by squared error in batches of pairs."""
+"""Nets that go from a user and an item to a rating, learned by the squared error of batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

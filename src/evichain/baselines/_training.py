@@ -52,7 +52,7 @@ class Learner(ABC, Generic[Net]):
     def epoch(self) -> None:
         """Make one pass over the training ratings."""
 
-    def settle(self, known: Pairs) -> None:  # noqa: B027
+    def settle(self, known: Pairs) -> None:
         """Make ready to answer, from these ratings where a model answers from ratings."""
 
     @abstractmethod

@@ -162,7 +162,7 @@ class GCMC(EpochBaseline[GCMCSettings]):
         p(level r of (i, j)) ∝ exp(u_i' Q_r v_j),  Q_r = Σ_s a_rs P_s
 
     The estimate is the expected level. In a step, the messages of most entities are lost.
-    """  # noqa: D205
+    """
 
     Settings = GCMCSettings
 
