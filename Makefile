@@ -6,8 +6,9 @@ READY := $(VENV)/.ready
 DATA ?= ml-100k
 RECIPE ?= plus
 ITERATIONS ?=
+PORT ?= 8000
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo serve test lint postgres chromium format bench clean
 
 help: ## What there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,8 +24,13 @@ $(READY): pyproject.toml requirements.lock
 demo: $(READY) ## Train REC on MovieLens-100K, recommend, and explain
 	@BIN=$(BIN) DATA=$(DATA) RECIPE=$(RECIPE) ITERATIONS=$(ITERATIONS) examples/demo.sh
 
+serve: $(READY) ## Serve a model of MovieLens-100K, trained the first time
+	@[ -f runs/serve-$(DATA)/model.json ] || $(BIN)/evichain train $(DATA) --recipe $(RECIPE) \
+		$(if $(ITERATIONS),--iterations $(ITERATIONS)) --out runs/serve-$(DATA)
+	@exec $(BIN)/evichain serve runs/serve-$(DATA) --port $(PORT)
+
 # The tests' models are tiny: more threads than one would only wait for each other.
-test: lint ## Lint, types and all tests
+test: lint postgres chromium ## Lint, types and all tests
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 lint: $(READY) ## Style, types and the direction of imports
@@ -32,6 +38,13 @@ lint: $(READY) ## Style, types and the direction of imports
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+# Where it cannot be had, tests that need it are skipped, or fail if CI is set.
+postgres: ## A PostgreSQL server's programs, for the tests that start one
+	@scripts/postgres.sh --install >/dev/null || [ -z "$$CI$$EVICHAIN_REQUIRE_POSTGRES" ]
+
+chromium: ## A browser, for the tests of the page
+	@scripts/chromium.sh --install >/dev/null || [ -z "$$CI$$EVICHAIN_REQUIRE_CHROMIUM" ]
 
 format: $(READY) ## Put the sources into shape
 	@$(BIN)/ruff check --fix

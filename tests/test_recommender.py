@@ -11,6 +11,7 @@ import pytest
 from evichain import REC, Ratings
 from evichain.engine import Engine
 from evichain.errors import (
+    DataError,
     EvichainError,
     ModelError,
     NotFittedError,
@@ -75,8 +76,8 @@ def test_a_guest_is_served_like_a_stored_user() -> None:
     assert twice == listed
 
     rated = Ratings.from_arrays([999] * 3, [i for i, _ in newcomer], [r for _, r in newcomer])
-    items = model._engine.items.vectors
-    stored = model.add(rated)._engine.user(model.graph.ids[0].index([999])[0]).vectors[0]
+    items = model.engine.items.vectors
+    stored = model.add(rated).engine.user(model.graph.ids[0].index([999])[0]).vectors[0]
     # With cycle blocking a stored user is left out of what their own items are made of.
     for row in listed:
         index = int(model.graph.ids[1].index([row.item])[0])
@@ -132,7 +133,7 @@ def test_add_equals_a_graph_that_had_the_ratings_from_the_start() -> None:
     model = small().fit(table.take(early))
     model.add(table.take(late))
     whole = Graph.build(table)
-    engine = model._engine
+    engine = model.engine
     fresh = Engine(engine.chain, Pool.of(whole, engine.pool.ids), engine.settings)
     users, items = table.frame["user_id"], table.frame["item_id"]
     pairs = [whole.ids[0].index(users), whole.ids[1].index(items)]
@@ -268,3 +269,47 @@ def test_a_clone_leaves_to_the_recipe_what_was_left_to_it(tmp_path: Path) -> Non
     assert loaded.settings == fitted.settings
     with pytest.raises(SettingsError, match="no setting 'foo'"):
         REC(foo=None)
+
+
+def test_a_newcomer_without_ratings_gets_what_is_usually_liked() -> None:
+    model = small_plus().fit(planted_blocks())
+    listed = model.recommend([], n=5)
+    assert len(listed) == 5
+    assert [r.estimate for r in listed] == sorted((r.estimate for r in listed), reverse=True)
+    assert small().fit(planted_blocks()).recommend([], n=5) == []
+
+
+def test_caution_needs_deviations_and_a_number() -> None:
+    paper, plus = small().fit(planted_blocks()), small_plus().fit(planted_blocks())
+    with pytest.raises(DataError, match="no deviations"):
+        paper.recommend(0, caution=1.0)
+    for caution in (np.nan, np.inf):
+        with pytest.raises(DataError, match="caution"):
+            plus.recommend(0, caution=caution)
+    assert plus.recommend(0, caution=-1.0)
+
+
+def test_what_is_saved_is_what_was_fitted(tmp_path: Path) -> None:
+    model = small().fit(planted_blocks())
+    model.set_params(recipe="plus", seed=5).save(tmp_path / "model")
+    loaded = REC.load(tmp_path / "model")
+    assert (loaded.recipe, loaded.settings) == ("paper", model.engine.settings)
+    assert loaded.predict(0, 1) == model.predict(0, 1)
+
+
+def test_other_amounts_of_evidence_are_kept_when_saved(tmp_path: Path) -> None:
+    fewer = small().fit(planted_blocks()).with_evidence(4)
+    fewer.save(tmp_path / "model")
+    loaded = REC.load(tmp_path / "model")
+    assert loaded.get_params()["evidence_limit"] == 4
+    assert loaded.predict(0, 1) == fewer.predict(0, 1)
+
+
+@pytest.mark.parametrize(("share", "error"), [(1e-9, None), (1 - 1e-9, "validation")])
+def test_validation_shares_at_the_ends(share: float, error: str | None) -> None:
+    model = small(validation=share, iterations=2)
+    if error is None:
+        assert model.fit(planted_blocks()).training["validation_rmse"] is None
+    else:
+        with pytest.raises(SettingsError, match=error):
+            model.fit(planted_blocks())

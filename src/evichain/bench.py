@@ -109,14 +109,7 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
 
 def _fresh(pool: Pool, settings: Settings) -> tuple[Chain, torch.optim.Adam]:
     torch.manual_seed(settings.seed)
-    counts = [side.count for side in pool.sides]
-    chain = Chain(
-        settings.chain,
-        counts,
-        pool.graph.mean,
-        deviation=pool.graph.deviation or 1.0,
-        depths=settings.max_depth,
-    )
+    chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
     return chain, torch.optim.Adam(chain.parameters(), lr=settings.learning_rate)
 
 

@@ -13,11 +13,10 @@ from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Trace
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
-from evichain.model.head import BaselineHead
 from evichain.model.inference import Ends, embeddings, ends, estimates, read
 from evichain.model.tracing import trace
 from evichain.protocol import Predictions
-from evichain.ranking import Pairs, Ranking, rank
+from evichain.ranking import NOTHING, Pairs, Ranking, rank, top
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
@@ -88,23 +87,27 @@ class Engine:
                 for side in Side
                 if not there[side][row]
             )
-        return Predictions(found, reasons, deviations)
+        return Predictions(found, reasons, deviations, self.bounds)
 
     def rank(self, users: Ints, relevant: Pairs, n: int, *, progress: bool = False) -> Ranking:
-        """How good the lists are that users get; UNKNOWN among them get none.
+        """How good the lists are that users get; UNKNOWN may be among them.
 
         Args:
             relevant: what they turned out to like, as (place among these users, item).
         """
         askers, items = self.users(users), self.items
-        there, seen = (askers.there, items.there), self._seen(users)
+        there, seen = (askers.told, items.there), self._seen(users)
         return rank(askers.vectors, items.vectors, there, seen, relevant, n, progress=progress)
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The lowest and the highest estimate; None where the head knows no bounds."""
+        scale = self.graph.scale
+        return (scale.low, scale.high) if self.chain.head.bounded else None
+
     def within_scale(self, scores: Floats) -> Floats:
-        """Scores as the estimates that are told: a head that doubts stays within the scale."""
-        if not isinstance(self.chain.head, BaselineHead):
-            return scores
-        return np.clip(scores, self.graph.scale.low, self.graph.scale.high)
+        """Scores as the estimates that are told."""
+        return self.graph.scale.within(scores) if self.chain.head.bounded else scores
 
     def _obstacle(self, side: Side, index: int, name: object) -> str:
         if index == UNKNOWN:
@@ -138,9 +141,6 @@ def best(scores: Floats, n: int) -> list[int]:
     >>> best(np.array([1, 3, -np.inf, 2], np.float32), 9)
     [1, 3, 0]
     """
-    n = min(max(n, 0), len(scores))
-    if not n:
+    if not n or not len(scores):
         return []
-    top = np.argpartition(-scores, n - 1)[:n]
-    top = top[np.lexsort((top, -scores[top]))]
-    return [int(i) for i in top if np.isfinite(scores[i])]
+    return [place for place in top(scores[np.newaxis], n)[0].tolist() if place != NOTHING]

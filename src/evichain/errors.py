@@ -46,3 +46,18 @@ class ModelError(EvichainError):
 
 class NotFittedError(EvichainError):
     """A question put to a recommender before `fit` or `load`."""
+
+
+class StoreError(EvichainError):
+    """A store of ratings that cannot be used: a wrong address, another version, no rights."""
+
+
+class StoreUnavailableError(StoreError):
+    """A store that cannot be reached or is busy; the same call may succeed later.
+
+    A write that ends so may have happened or not. Putting it again is harmless.
+    """
+
+
+class StaleVersionError(StoreError):
+    """A reader too far behind (or of another store): it has to start again from a snapshot."""

@@ -3,8 +3,9 @@
 `evichain.testing` checks whether a class does.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, Protocol, Self, overload, runtime_checkable
 
@@ -43,23 +44,31 @@ class Prediction:
         reason: why there is no chain of evidence, so that the estimate is a mean or a prior;
             None when there is one.
         deviation: how far the rating is expected to be off; None when that is not known.
+        scale: the lowest and the highest rating there can be; None when there is no such bound.
     """
 
     estimate: float
     reason: str | None = None
     deviation: float | None = None
+    scale: tuple[float, float] | None = field(default=None, repr=False)
 
     @property
     def impossible(self) -> bool:
-        """Whether the estimate is only a mean, for the reason given."""
+        """Whether the estimate is only what is usual, for the reason given."""
         return self.reason is not None
 
     def interval(self, coverage: float = COVERAGE) -> tuple[float, float] | None:
-        """Between what the rating lies with this probability; None when that is not known."""
+        """Between what the rating lies with this probability; None when that is not known.
+
+        >>> low, high = Prediction(4.5, deviation=1.0, scale=(1.0, 5.0)).interval(0.5)
+        >>> round(low, 3), high
+        (3.826, 5.0)
+        """
         if self.deviation is None:
             return None
         reach = deviations_for(coverage) * self.deviation
-        return self.estimate - reach, self.estimate + reach
+        low, high = self.scale or (-math.inf, math.inf)
+        return max(low, self.estimate - reach), min(high, self.estimate + reach)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +77,9 @@ class Predictions:
 
     Attributes:
         estimates: float32, one a pair.
-        reasons: why a pair's estimate is only a mean; None where it is not.
+        reasons: why a pair's estimate is only what is usual; None where it is not.
         deviations: float32, how far each rating is expected to be off; None when not known.
+        scale: the lowest and the highest rating there can be; None when there is no such bound.
 
     >>> found = Predictions(np.array([3.5, 3.0], np.float32), [None, "no such user"])
     >>> found[1]
@@ -81,13 +91,14 @@ class Predictions:
     estimates: npt.NDArray[np.float32]
     reasons: list[str | None]
     deviations: npt.NDArray[np.float32] | None = None
+    scale: tuple[float, float] | None = None
 
     def __len__(self) -> int:
         return len(self.estimates)
 
     def __getitem__(self, index: int) -> Prediction:
         deviation = None if self.deviations is None else float(self.deviations[index])
-        return Prediction(float(self.estimates[index]), self.reasons[index], deviation)
+        return Prediction(float(self.estimates[index]), self.reasons[index], deviation, self.scale)
 
     def __iter__(self) -> Iterator[Prediction]:
         return (self[index] for index in range(len(self)))

@@ -95,17 +95,27 @@ def best_items(
 
     [k, min(n, m)]; `NOTHING` at the end of lists for which there are fewer.
     """
-    width = min(n, len(items))
     scores = users @ items.T
     scores[~there[0]] = -np.inf
     scores[:, ~there[1]] = -np.inf
     scores[seen] = -np.inf
-    rest = len(items) - width
-    top = np.argpartition(scores, rest, axis=1)[:, rest:]
-    found = np.take_along_axis(scores, top, axis=1)
-    order = np.lexsort((top, -found), axis=1)
+    return top(scores, n)
+
+
+def top(scores: Floats, n: int) -> npt.NDArray[np.int64]:
+    """The places of the n highest scores in each row, highest first; of equals the first.
+
+    [k, min(n, m)]; `NOTHING` stands at the end where fewer scores are above -inf.
+
+    >>> top(np.array([[1, 3, -np.inf, 2]], np.float32), 9).tolist()
+    [[1, 3, 0, -1]]
+    """
+    rest = scores.shape[1] - min(n, scores.shape[1])
+    highest = np.argpartition(scores, rest, axis=1)[:, rest:]
+    found = np.take_along_axis(scores, highest, axis=1)
+    order = np.lexsort((highest, -found), axis=1)
     listed = ~np.isneginf(np.take_along_axis(found, order, axis=1))
-    return np.where(listed, np.take_along_axis(top, order, axis=1), NOTHING)
+    return np.where(listed, np.take_along_axis(highest, order, axis=1), NOTHING)
 
 
 def ndcg(hits: Flags, counts: Longs, n: int) -> npt.NDArray[np.float64]:

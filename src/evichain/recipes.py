@@ -22,6 +22,8 @@ class Settings(Policy, ChainSettings, TrainingSettings):
                 raise ValueError("channels know no cycle_blocking; switch it off")
             if not (self.ridge_channel or self.residual_channel or self.presence_channel):
                 raise ValueError("a generator by channels needs at least one of them")
+            if self.pretrain_iterations:
+                raise ValueError("channels know no pretrain_iterations; set it to 0")
         return self
 
     @property
@@ -63,6 +65,7 @@ PLUS: Mapping[str, Any] = {
     "centring": False,
     "hide_targets": True,
     "evidence_dropout": 0.4,
+    "strangers": 0.02,
     "validation": 0.05,
     "validate_every": 25,
     "patience": 8,
@@ -70,7 +73,9 @@ PLUS: Mapping[str, Any] = {
 RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "paper": {}}
 """What each recipe changes in the defaults, which are those of the paper."""
 
-ADAPTIVE: Mapping[str, Sequence[str]] = {"plus": ("iterations", "evidence_dropout")}
+ADAPTIVE: Mapping[str, Sequence[str]] = {
+    "plus": ("iterations", "evidence_dropout", "evidence_limit", "batch_size", "validation")
+}
 """The settings of a recipe that follow the number of ratings, unless the user gives them."""
 
 
@@ -83,7 +88,9 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     >>> settings_for("paper", evidence_limit=40).evidence_limit
     40
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
-    [300, 700, 700]
+    [300, 1000, 500]
+    >>> [settings_for("plus", ratings=count).evidence_limit for count in (10**4, 10**6, 10**8)]
+    [512, 512, 128]
     """
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
@@ -106,10 +113,17 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
 
 
 def _adapted(ratings: int) -> dict[str, Any]:
-    """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer."""
-    many = min(max(math.log10(max(ratings, 1) / 1e5), 0.0), 1.0)
-    few = min(max(math.log10(5e4 / max(ratings, 1)), 0.0), 1.0)
+    """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer.
+
+    Beyond a million, batches meet ever more entities: a step then takes less evidence of each,
+    and fewer ratings, so that it does not take ever longer.
+    """
+    size = math.log10(max(ratings, 1))
+    few, many, huge = (min(max(part, 0.0), 1.0) for part in (4.7 - size, size - 5, size - 6))
     return {
-        "iterations": round(300 + 400 * many),
+        "iterations": round(300 + 700 * many - 500 * huge),
         "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
+        "evidence_limit": round(512 * 4**-huge),
+        "batch_size": round(65536 * 4**-huge),
+        "validation": min(0.05, 1e5 / max(ratings, 1)),
     }

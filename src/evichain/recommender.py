@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -12,20 +11,13 @@ import torch
 from evichain.arguments import as_ratings, guest, how_many, is_id, known, listed
 from evichain.engine import Engine, best
 from evichain.errors import DataError, ModelError, NotFittedError, SettingsError
+from evichain.evaluation import Evaluation, evaluate
 from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Piece, Trace
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
-from evichain.protocol import (
-    COVERAGE,
-    ManyIds,
-    Prediction,
-    Predictions,
-    Recommendation,
-    Similar,
-    deviations_for,
-)
+from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
 from evichain.ranking import Ranking
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
@@ -40,21 +32,6 @@ Guest = Sequence[tuple[Id, float]]
 _VALIDATION_SEED = 7919
 _FEWEST_TO_CUT = 100
 """Of fewer ratings than these, none is set aside to watch: it would tell nothing."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """How far predictions are from ratings; impossible ones count with the mean they gave.
-
-    `covered` is the share of ratings within their intervals, which is to be
-    `evichain.protocol.COVERAGE`; None for a model that tells no deviations.
-    """
-
-    rmse: float
-    mae: float
-    ratings: int
-    impossible: int
-    covered: float | None = None
 
 
 class REC:
@@ -82,6 +59,7 @@ class REC:
         self.settings = settings_for(recipe, **self._given)
         self.training: dict[str, Any] = {}
         self._state: Engine | None = None
+        self._fitted = self.recipe, self._given
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={value!r}" for name, value in self._given.items())
@@ -128,23 +106,12 @@ class REC:
         table = as_ratings(ratings)
         settings = settings_for(self.recipe, ratings=len(table), **self._given)
         self.settings = settings
-        kept = table
-        held: Ratings | None = None
-        if settings.validation and len(table) >= _FEWEST_TO_CUT:
-            cut = random_split(table, 1 - settings.validation, settings.seed + _VALIDATION_SEED)
-            kept, held = cut.train, cut.test
+        kept, held = _set_aside(table, settings)
         graph = Graph.build(kept)
         pool = Pool.most_rated(graph, (settings.prototype_users, settings.prototype_items))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
-            counts = [side.count for side in pool.sides]
-            chain = Chain(
-                settings.chain,
-                counts,
-                graph.mean,
-                deviation=graph.deviation or 1.0,
-                depths=settings.max_depth,
-            )
+            chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
         trainer = Trainer(chain, pool, settings.policy, settings.training)
         if held is not None:
             trainer.validation = (*_pairs(graph, held), held.frame["rating"].to_numpy())
@@ -162,6 +129,7 @@ class REC:
             graph = graph.extended(held)
             pool = Pool.of(graph, pool.ids)
         self._state = Engine(chain, pool, settings)
+        self._fitted = self.recipe, self._given
         self.training = {
             "data": table.name,
             "ratings": len(table),
@@ -173,7 +141,7 @@ class REC:
 
     def add(self, ratings: Any) -> Self:
         """Take in new ratings, users and items; nothing is retrained."""
-        self._state = self._engine.extended(as_ratings(ratings))
+        self._state = self.engine.extended(as_ratings(ratings))
         return self
 
     def with_evidence(self, limit: int | None = None) -> "REC":
@@ -183,12 +151,15 @@ class REC:
             limit: how many pieces at depth 0, halved at each depth with telescoping; all of them
                 at every depth by default.
         """
-        engine = self._engine
+        engine = self.engine
         changes = {"evidence_limit": limit}
         if limit is None:
             changes = {"evidence_limit": max(len(engine.graph), 1), "telescoping": False}
         twin = copy(self)
-        twin.settings = settings_for(self.recipe, **{**engine.settings.model_dump(), **changes})
+        recipe, given = self._fitted
+        twin.settings = settings_for(recipe, **{**engine.settings.model_dump(), **changes})
+        twin.recipe, twin._given = recipe, {**given, **changes}
+        twin._fitted = twin.recipe, twin._given
         twin._state = Engine(engine.chain, engine.pool, twin.settings)
         return twin
 
@@ -219,9 +190,12 @@ class REC:
         Args:
             user: an id, or the (item, rating) pairs of someone who is not in the data.
             exclude_seen: leave out what the user has rated.
-            caution: rank by the estimate less so many of its deviations, where they are known.
+            caution: rank by the estimate less so many of its deviations; below 0, by what the
+                rating may be at best. Needs a recipe that tells deviations.
         """
-        engine = self._engine
+        engine = self.engine
+        if not np.isfinite(caution):
+            raise DataError(f"a caution of {caution}", right="Give a number of deviations.")
         items = engine.items
         if is_id(user):
             index = known(engine.graph, Side.USER, user)
@@ -230,11 +204,18 @@ class REC:
         else:
             seen, ratings = guest(engine.graph, user)
             asker = engine.guest(seen, ratings)
-        if not asker.there[0]:
+        if not asker.told[0]:
             return []
         estimates = items.vectors @ asker.vectors[0]
         deviations = asker.deviations(items)
-        scores = estimates if deviations is None else estimates - np.float32(caution) * deviations
+        scores = estimates
+        if caution:
+            if deviations is None:
+                raise DataError(
+                    f"the recipe {self._fitted[0]!r} tells no deviations to be cautious of",
+                    right="Leave caution out, or train with the recipe 'plus'.",
+                )
+            scores = estimates - np.float32(caution) * deviations
         scores = np.where(items.there, scores, -np.inf)
         if exclude_seen:
             scores[seen] = -np.inf
@@ -248,7 +229,7 @@ class REC:
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""
-        engine = self._engine
+        engine = self.engine
         index = known(engine.graph, Side.ITEM, item)
         items, there = engine.items.embeddings, engine.items.there
         if not there[index]:
@@ -265,7 +246,7 @@ class REC:
             pieces: how many pieces of evidence to show of each embedding.
             depth: how deep to follow the chains.
         """
-        engine, ends = self._engine, (user, item)
+        engine, ends = self.engine, (user, item)
         index = [known(engine.graph, side, ends[side]) for side in Side]
         pairs = [np.array([i], np.int32) for i in index]
         (found,) = engine.estimates(pairs, ([user], [item]))
@@ -280,27 +261,14 @@ class REC:
 
     def evaluate(self, test: Any) -> Evaluation:
         """The errors on ratings that the model has not seen."""
-        table = as_ratings(test)
-        found = self._predict(table.frame["user_id"], table.frame["item_id"])
-        errors = found.estimates - table.frame["rating"].to_numpy()
-        covered = None
-        if found.deviations is not None:
-            reach = deviations_for(COVERAGE) * found.deviations
-            covered = float(np.mean(np.abs(errors) <= reach))
-        return Evaluation(
-            rmse=float(np.sqrt(np.mean(np.square(errors, dtype=np.float64)))),
-            mae=float(np.mean(np.abs(errors), dtype=np.float64)),
-            ratings=len(table),
-            impossible=sum(reason is not None for reason in found.reasons),
-            covered=covered,
-        )
+        return evaluate(self, test)
 
     def rank(
         self, test: Any, n: int = 10, *, threshold: float | None = None, progress: bool = False
     ) -> Ranking:
         """How good the lists of n items are that the users of these ratings would get.
 
-        Whoever the model knows nothing of gets an empty list, which counts.
+        Whoever the model can say nothing of gets an empty list, which counts.
 
         Args:
             test: ratings that the model has not seen; those that it has are left out.
@@ -309,7 +277,7 @@ class REC:
         """
         if how_many(n) < 1:
             raise DataError("a list of 0 items cannot be good", right="Ask for 1 or more.")
-        engine, table = self._engine, as_ratings(test)
+        engine, table = self.engine, as_ratings(test)
         low = engine.chain.mean.item() if threshold is None else threshold
         users, items = _pairs(engine.graph, table)
         # By id, not by index: two users of whom nothing is known are two.
@@ -324,25 +292,25 @@ class REC:
     @property
     def graph(self) -> Graph:
         """The ratings that evidence is taken from."""
-        return self._engine.graph
+        return self.engine.graph
 
     @property
     def prototypes(self) -> tuple[Sequence[Id], Sequence[Id]]:
         """The ids of the prototype users and items."""
-        return self._engine.pool.ids
+        return self.engine.pool.ids
 
     @property
     def parameter_count(self) -> int:
         """How many numbers were learned."""
-        return self._engine.chain.parameter_count
+        return self.engine.chain.parameter_count
 
     def save(self, path: str | Path) -> None:
         """Write a model folder: weights, settings and the graph. Replaces an older model."""
-        engine = self._engine
+        engine = self.engine
         saved = Saved(
-            recipe=self.recipe,
+            recipe=self._fitted[0],
             settings=engine.settings.model_dump(),
-            given=self._given,
+            given=self._fitted[1],
             prototypes=engine.pool.ids,
             training=self.training,
             weights=dict(engine.chain.state_dict()),
@@ -357,12 +325,8 @@ class REC:
         try:
             model = cls(saved.recipe, **saved.given)
             model.settings = settings_for(saved.recipe, **saved.settings)
-            chain = Chain(
-                model.settings.chain,
-                [len(ids) for ids in saved.prototypes],
-                saved.graph.mean,
-                depths=model.settings.max_depth,
-            )
+            pool = Pool.of(saved.graph, saved.prototypes)
+            chain = Chain.for_pool(model.settings.chain, pool, model.settings.max_depth)
             chain.load_state_dict(saved.weights)
         except (SettingsError, RuntimeError, TypeError) as error:
             raise ModelError(
@@ -370,14 +334,15 @@ class REC:
                 where=str(path),
                 right="Use the version of evichain that wrote it, or train it again.",
             ) from error
-        model._state = Engine(chain, Pool.of(saved.graph, saved.prototypes), model.settings)
+        model._state = Engine(chain, pool, model.settings)
         model.training = saved.training
         return model
 
     # helpers
 
     @property
-    def _engine(self) -> Engine:
+    def engine(self) -> Engine:
+        """The trained chain on its ratings; what all questions are put to."""
         if self._state is None:
             raise NotFittedError(
                 "this recommender knows nothing yet", right="Call fit(ratings) or REC.load(path)."
@@ -385,7 +350,7 @@ class REC:
         return self._state
 
     def _predict(self, users: Any, items: Any) -> Predictions:
-        engine, asked = self._engine, (users, items)
+        engine, asked = self.engine, (users, items)
         index = [engine.graph.ids[side].index(asked[side]) for side in Side]
         return engine.estimates(index, asked)
 
@@ -397,6 +362,18 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in settings.items()
         if value is not None or name not in Settings.model_fields
     }
+
+
+def _set_aside(table: Ratings, settings: Settings) -> tuple[Ratings, Ratings | None]:
+    """The ratings to learn from, and those to watch; None where they would tell nothing."""
+    watched = round(len(table) * settings.validation)
+    if not watched or len(table) < _FEWEST_TO_CUT:
+        return table, None
+    if watched == len(table):
+        right = "Set a smaller part aside."
+        raise SettingsError("leaves nothing to learn from", where="validation", right=right)
+    cut = random_split(table, 1 - settings.validation, settings.seed + _VALIDATION_SEED)
+    return cut.train, cut.test
 
 
 def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import evichain
 from evichain.cli import app
 
-SMALL = ["iterations=3", "pretrain_iterations=2", "batch_size=60", "width=8", "embedding_size=4"]
+SMALL = ["iterations=3", "batch_size=60", "width=8", "embedding_size=4"]
 SMALL += ["prototype_users=4", "prototype_items=4", "evidence_limit=8", "max_depth=3"]
 SMALL_OPTIONS = [argument for setting in SMALL for argument in ("--set", setting)]
 

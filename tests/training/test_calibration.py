@@ -19,7 +19,7 @@ def noisy(seed: int = 0) -> Ratings:
 def fitted() -> tuple[REC, Ratings]:
     cut = random_split(noisy(), 0.8, 3)
     model = REC(
-        iterations=200,
+        iterations=400,
         validation=0.15,
         evidence_limit=32,
         embedding_size=6,
@@ -48,3 +48,20 @@ def test_who_rates_at_random_is_doubted_more(fitted: tuple[REC, Ratings]) -> Non
     assert steady.deviations is not None
     assert wild.deviations is not None
     assert np.median(wild.deviations) > 1.2 * np.median(steady.deviations)
+
+
+def test_of_strangers_little_is_said_with_certainty(fitted: tuple[REC, Ratings]) -> None:
+    """Intervals hold their share where one end is unknown, too: the prior is trained."""
+    model, test = fitted
+    ratings = test.frame["rating"].to_numpy()
+    for strange in (
+        model.predict(["nobody"] * len(test), test.frame["item_id"].to_list()),
+        model.predict(test.frame["user_id"].to_list(), ["nothing"] * len(test)),
+    ):
+        assert all(prediction.reason for prediction in strange)
+        inside = [
+            interval[0] <= rating <= interval[1]
+            for prediction, rating in zip(strange, ratings, strict=True)
+            if (interval := prediction.interval()) is not None
+        ]
+        assert np.mean(inside) > 0.7

@@ -204,3 +204,31 @@ def test_a_run_with_averaged_weights_resumes_exactly(tmp_path: Path) -> None:
     other = a_plus_trainer(presence_channel=False, residual_channel=True, channel_size=24)
     with pytest.raises(ModelError, match="other settings"):
         other.train(tmp_path, resume=True)
+
+
+def test_strangers_are_asked_about_in_the_share_given() -> None:
+    trainer = a_plus_trainer(strangers=0.4, batch_size=512, batch_share=1.0)
+    batch = make_batch(trainer.pool, trainer.policy, trainer.settings, 3)
+    unknown = [batch.plan.rows[side] < 0 for side in Side]
+    assert not (unknown[0] & unknown[1]).any()
+    for side in Side:
+        assert unknown[side].mean() == pytest.approx(0.2, abs=0.06)
+    assert not (make_batch(*_parts(a_plus_trainer(strangers=0.0)), 3).plan.rows[0] < 0).any()
+
+
+def _parts(trainer: Trainer) -> tuple[Pool, Policy, TrainingSettings]:
+    return trainer.pool, trainer.policy, trainer.settings
+
+
+def test_the_doubt_does_not_shorten_what_estimates_learn() -> None:
+    """With a gradient limit, whatever the doubt has to learn, the rest learns the same."""
+    sure, doubtful = a_plus_trainer(), a_plus_trainer()
+    with torch.no_grad():
+        for layer in doubtful.chain.head.doubts:
+            assert isinstance(layer, torch.nn.Linear)
+            layer.bias.fill_(-6.0)
+    for trainer in (sure, doubtful):
+        trainer._step(make_batch(*_parts(trainer), 0))
+    for name, value in sure.chain.named_parameters():
+        if not name.startswith("head.doubts"):
+            assert torch.equal(value, doubtful.chain.get_parameter(name)), name

@@ -6,6 +6,7 @@ them, so that `--help` and `--version` answer at once.
 
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +25,9 @@ VERBS = {
     "recommend": "Recommend items for a user, known or not.",
     "explain": "The evidence behind one prediction.",
     "info": "What a model is and what it was trained on.",
+    "import": "Put ratings and titles into a store, for the live service.",
+    "export": "Write the ratings of a store to a file.",
+    "serve": "Serve a model over HTTP: ratings in, answers out.",
     "bench": "Measure how fast a training step is.",
 }
 
@@ -33,7 +37,8 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, _, rest = super().resolve_command(ctx, args)
-        verb: typer.Typer = import_module(f"evichain.cli.{name}").verb
+        file = f"{name}_" if iskeyword(str(name)) else name
+        verb: typer.Typer = import_module(f"evichain.cli.{file}").verb
         command = typer.main.get_command(verb)
         command.name = name
         return name, command, rest

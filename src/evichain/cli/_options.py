@@ -23,6 +23,16 @@ Model = Annotated[
     Path,
     typer.Argument(metavar="MODEL", help="A model's folder (train --out).", show_default=False),
 ]
+StoreUrl = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        envvar="EVICHAIN_STORE",
+        help="sqlite:///path, a path, or postgresql://user@host/database.",
+        show_default=False,
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")
 ]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from evichain.cli._output import Cell, note, print_facts
 
 if TYPE_CHECKING:
+    from evichain.evaluation import Evaluation
     from evichain.ranking import Ranking
     from evichain.ratings import Ratings
     from evichain.ratings.graph import Graph
-    from evichain.recommender import Evaluation
 
 PAPER_RMSE = {"ml-100k": 0.910, "ml-1m": 0.882, "ml-10m": 0.846}
 """Test RMSE that the paper reports for a random 80/20 split."""
@@ -92,6 +92,8 @@ def say_unranked(ranking: "Ranking") -> None:
 
 def print_scores(title: str, found: Mapping[str, Any], more: Mapping[str, Cell]) -> None:
     """Print figures beside the paper's, and what more there is to say."""
+    from evichain.protocol import COVERAGE
+
     facts: dict[str, Cell] = {}
     if found["test_rmse"] is not None:
         beside = f"   (the paper: {found['paper_rmse']:.3f})" if found["paper_rmse"] else ""
@@ -100,7 +102,7 @@ def print_scores(title: str, found: Mapping[str, Any], more: Mapping[str, Cell])
             facts["with all evidence"] = f"{found['all_evidence_rmse']:.4f}"
         facts["test MAE"] = f"{found['test_mae']:.4f}"
         if found["covered"] is not None:
-            facts["within 80% intervals"] = f"{found['covered']:.1%}"
+            facts[f"within {COVERAGE:.0%} intervals"] = f"{found['covered']:.1%}"
         facts["test ratings"] = found["test_ratings"]
         facts["impossible predictions"] = found["impossible"]
     if found.get("top"):

@@ -47,8 +47,8 @@ def predict(
 ) -> None:
     """Predict ratings.
 
-    Where no chain of evidence leads to a prototype, the estimate is the mean rating and the
-    reason says why.
+    Where no chain of evidence leads to a prototype, the estimate is what is usual and the
+    reason says why there is none.
     """
     if pairs is not None and user is None and item is None:
         _predict_file(model, pairs, out, force=force, json=json)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from evichain.evidence.choice import choose
 from evichain.evidence.policy import Policy
-from evichain.evidence.pool import Pool, cite
-from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, select
+from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Ints
 from evichain.ratings.rows import build_rows
 from evichain.ratings.side import Side
@@ -23,22 +23,6 @@ def guest_evidence(
     own = np.zeros(len(others), np.int32)
     opposite = pool.graph.ids[side.opposite].keys
     rows = build_rows(side, own, others, ratings.astype(np.float32), keys, opposite)
-    prototypes = pool.sides[side.opposite]
-    cited_ptr, cited = cite(rows, prototypes.slot)
-    out = np.empty(min(policy.limit(0), len(others)), np.int64)
-    found = select(
-        out,
-        STABLE,
-        int(side),
-        0,
-        0,
-        policy.prioritizes(0),
-        keys,
-        rows.indptr,
-        rows.indices,
-        prototypes.slot,
-        cited_ptr,
-        cited,
-        NOTHING_HIDDEN,
-    )
-    return rows.indices[out[:found]], rows.codes[out[:found]].astype(np.float32)
+    slot = pool.sides[side.opposite].slot
+    found = choose(rows, rows.codes.astype(np.float32), keys, slot, policy, side, depth=0)
+    return found.others, found.ratings

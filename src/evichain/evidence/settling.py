@@ -107,6 +107,18 @@ def lay_out(
     return Layout(*laid[:7]), laid[7], variants
 
 
+def lay_out_links(ptr: Longs, source: Ints, value: Floats, alive: Flags) -> tuple[Layout, Flags]:
+    """The layout of links to sources some of which are alive; and which nodes have a live link.
+
+    Nodes that have none are left out of the layout.
+    """
+    live = alive[source]
+    before = np.concatenate([[0], np.cumsum(live)])[ptr]
+    count = np.diff(before).astype(np.int32)
+    laid = _lay_out(ptr, live, count, source, value, value.view(np.int32), len(alive))
+    return Layout(*laid[:7]), count > 0
+
+
 @kernel
 def _settle(
     targets: Ints,

@@ -100,7 +100,7 @@ class Trace:
         user: the user asked about, with the evidence behind it.
         item: the item asked about, likewise.
         estimate: the predicted rating.
-        reason: why there is no chain, when the estimate is only the mean.
+        reason: why there is no chain, when the estimate is only what is usual.
         kind: what a contribution means: ADDITIVE or REMOVAL.
 
     >>> user = Piece(Side.USER, 13, "13", 0, None, True, 1.5, own=1.5)

@@ -9,6 +9,7 @@ again. The estimate is a product of two embeddings, of which each is credited wi
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,10 +21,12 @@ from evichain.ratings.side import Side
 
 
 def additive_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> Trace:
-    """The trace of the one request of a plan, each piece with its part of the estimate."""
+    """The trace of a prediction, each piece with its part of the estimate."""
     tracer = _Tracer(chain, behind, pieces, depth)
-    places = [int(behind.plan.rows[side][0]) for side in Side]
-    ends = [behind.rows[0, side][places[side]] for side in Side]
+    places = [behind.end(side) for side in Side]
+    ends = [
+        behind.embeddings(side, 0, np.array([places[side]], np.int32))[0].detach() for side in Side
+    ]
     estimate = float(ends[0] @ ends[1])
     user, item = (
         tracer.piece(side, 0, places[side], ends[side.opposite] / 2, None, estimate / 2, 0.0)
@@ -74,8 +77,7 @@ class _Tracer:
     ) -> tuple[tuple[Piece, ...], int, float]:
         """The strongest pieces behind a row; how many more there are, and their sum."""
         sources, ratings = self.behind.links(side, depth, row)
-        below = self.behind.rows[depth + 1, side.opposite][torch.from_numpy(sources)]
-        below.requires_grad_()
+        below = self.behind.embeddings(side.opposite, depth + 1, sources).detach().requires_grad_()
         generator = self.chain.generator(side, depth)
         assert isinstance(generator, MeanGenerator)
         parts = generator.contribution(below, torch.from_numpy(ratings))

@@ -1,30 +1,67 @@
-"""What stands behind the rows of a plan: whose they are, and what they are made from."""
+"""What stands behind embeddings: whose they are, and what they are made from."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from evichain.evidence.plan import Plan
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Ints
 from evichain.ratings.ids import Id
+from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 
 
+class Behind(Protocol):
+    """The embeddings below one prediction, each at a place of its side and depth."""
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the ratings."""
+        ...
+
+    def end(self, side: Side) -> int:
+        """The place, at depth 0, of the user or the item asked about."""
+        ...
+
+    def embeddings(self, side: Side, depth: int, places: Ints) -> Tensor:
+        """The embeddings at some places, a row each."""
+        ...
+
+    def links(self, side: Side, depth: int, place: int) -> tuple[Ints, Floats]:
+        """The places one depth below that an embedding is made from, and the ratings between."""
+        ...
+
+    def who(self, side: Side, depth: int, place: int) -> tuple[Id, str, bool]:
+        """The id and the title of an embedding's entity, and whether it is stored."""
+        ...
+
+
 @dataclass(frozen=True)
-class Behind:
-    """A plan with its rows, and the way from them back to ids and ratings."""
+class BehindPlan:
+    """A plan of one request with its rows; places are rows of blocks."""
 
     pool: Pool
     plan: Plan
     rows: dict[tuple[int, Side], Tensor]
 
-    def links(self, side: Side, depth: int, row: int) -> tuple[Ints, Floats]:
-        """The rows one depth below that a row is made from, and the ratings between."""
+    @property
+    def scale(self) -> Scale:
+        return self.pool.graph.scale
+
+    def end(self, side: Side) -> int:
+        return int(self.plan.rows[side][0])
+
+    def embeddings(self, side: Side, depth: int, places: Ints) -> Tensor:
+        return self.rows[depth, side][torch.from_numpy(places)]
+
+    def links(self, side: Side, depth: int, place: int) -> tuple[Ints, Floats]:
         block = self.plan.blocks[depth, side]
         layout = block.layout
         assert layout is not None
-        node = row - len(block.prototypes)
+        node = place - len(block.prototypes)
         left_out = -1
         if node >= len(block.entities):
             variant = node - len(block.entities)
@@ -33,14 +70,13 @@ class Behind:
         pairs = pairs[pairs != left_out]
         return layout.pair_source[pairs], layout.pair_value[pairs]
 
-    def who(self, side: Side, depth: int, row: int) -> tuple[Id, str, bool]:
-        """The id and the title of a row's entity, and whether its embedding is stored."""
+    def who(self, side: Side, depth: int, place: int) -> tuple[Id, str, bool]:
         block = self.plan.blocks[depth, side]
-        stored = row < len(block.prototypes)
+        stored = place < len(block.prototypes)
         if stored:
-            found = self.pool.ids[side][int(block.prototypes[row])]
+            found = self.pool.ids[side][int(block.prototypes[place])]
         else:
-            node = row - len(block.prototypes)
+            node = place - len(block.prototypes)
             if node >= len(block.entities):
                 node = int(block.variant_node[node - len(block.entities)])
             found = self.pool.graph.ids[side][int(block.entities[node])]

@@ -1,12 +1,14 @@
 """The chain: prototypes, generators and a head, which together are the whole model."""
 
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from evichain.evidence.plan import Plan
+from evichain.evidence.pool import Pool
 from evichain.model.channels import BESIDE_STATE, ChannelGenerator
 from evichain.model.generator import Generator
 from evichain.model.head import BaselineHead, DotHead, Head
@@ -61,6 +63,12 @@ class Chain(nn.Module):
         self.head: Head = DotHead() if plain else BaselineHead(settings, mean, deviation)
         self.register_buffer("mean", torch.tensor(float(mean)))
 
+    @classmethod
+    def for_pool(cls, settings: ChainSettings, pool: Pool, depths: int) -> Self:
+        """An untrained chain for the prototypes and the ratings of a pool."""
+        graph, counts = pool.graph, [side.count for side in pool.sides]
+        return cls(settings, counts, graph.mean, deviation=graph.deviation or 1.0, depths=depths)
+
     @torch.no_grad()
     def centre(self) -> None:
         """Let mean generators begin at the mean prototype of their side.
@@ -96,13 +104,17 @@ class Chain(nn.Module):
             rows[depth, side] = found
         return rows
 
+    @property
+    def has_prior(self) -> bool:
+        """Whether the model can say something of who has no evidence."""
+        return self.generator(Side.USER, 0).has_prior
+
     def prior(self, side: Side) -> Tensor | None:
         """The embedding of who has no evidence; None where the model can say nothing of them."""
-        generator = self.generator(side, 0)
-        if isinstance(generator, MeanGenerator):
+        if not self.has_prior:
             return None
         nobody = self.prototypes[side.opposite][:0]
-        found: Tensor = generator(nobody, nobody.new_empty(0))
+        found: Tensor = self.generator(side, 0)(nobody, nobody.new_empty(0))
         return found
 
     def embed(self, plan: Plan) -> tuple[Tensor, Tensor]:
@@ -127,9 +139,9 @@ class Chain(nn.Module):
         return ends[0], ends[1], there[0] & there[1]
 
     def estimate(self, users: Tensor, items: Tensor, possible: Tensor) -> Tensor:
-        """The prediction from each pair of rows; the mean where the head can say nothing."""
+        """The prediction from each pair of rows; the mean where nothing can be said."""
         found = self.head.estimate(users, items)
-        return torch.where(possible, found, self.mean) if isinstance(self.head, DotHead) else found
+        return found if self.has_prior else torch.where(possible, found, self.mean)
 
     def forward(self, plan: Plan) -> Tensor:
         """The prediction for each (user, item) request of a plan."""

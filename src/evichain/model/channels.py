@@ -29,7 +29,8 @@ from evichain.model.settings import ChainSettings
 BESIDE_STATE = 3
 """The places of a row after the state: spread, scarcity, baseline."""
 _FEATURES = 4
-_PRIOR_RATINGS = 5.0
+PRIOR_RATINGS = 5.0
+"""As if so many ratings with the usual spread were there beside the evidence."""
 
 
 class ChannelGenerator(Generator):
@@ -41,6 +42,7 @@ class ChannelGenerator(Generator):
     """
 
     links_at_once = 1 << 22
+    has_prior = True
     unit: Tensor
 
     def __init__(self, settings: ChainSettings, mean: float, deviation: float) -> None:
@@ -125,7 +127,7 @@ class ChannelGenerator(Generator):
     ) -> Tensor:
         """Rows from their sums over evidence, one a row."""
         shrunken = (count + self.log_shrinkage[1].exp()).unsqueeze(1)
-        spread = ((squares.detach() + _PRIOR_RATINGS) / (count + _PRIOR_RATINGS)).sqrt()
+        spread = ((squares.detach() + PRIOR_RATINGS) / (count + PRIOR_RATINGS)).sqrt()
         # About zero mean and unit size, each of them.
         spread, scarcity = 2 * spread.log(), (count + 1) ** -0.5
         features = (2 * own, (torch.log1p(count) - 4) / 2, spread, scarcity)

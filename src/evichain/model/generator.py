@@ -1,6 +1,7 @@
 """What a generator is: it turns the evidence of an entity into its embedding."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -16,6 +17,8 @@ class Generator(nn.Module, ABC):
 
     links_at_once: int
     """How many links the blocks at the top may have where memory is to be bounded."""
+    has_prior: ClassVar[bool]
+    """Whether there is an embedding for no evidence at all."""
 
     @abstractmethod
     def forward(self, evidence: Tensor, ratings: Tensor) -> Tensor:

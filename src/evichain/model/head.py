@@ -1,6 +1,7 @@
 """What is read off two embeddings: the estimate, and how far it may be wrong."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +14,31 @@ from evichain.ratings.side import Side
 class Head(nn.Module, ABC):
     """Turns embeddings into vectors whose dot product is the estimate."""
 
+    bounded: ClassVar[bool]
+    """Whether estimates are cut to the scale of the ratings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.doubts = nn.ModuleList()
+
     @abstractmethod
     def forward(self, side: Side, rows: Tensor) -> Tensor:
         """The vectors of a side's rows."""
+
+    @abstractmethod
+    def state(self, rows: Tensor) -> Tensor:
+        """The part of rows that tells entities apart, however much they are liked."""
+
+    @abstractmethod
+    def loss(self, squares: Tensor, users: Tensor, items: Tensor) -> Tensor:
+        """What the squared errors between these rows cost."""
+
+    def doubt(self, side: Side, rows: Tensor) -> Tensor | None:
+        """Each row's share of the doubt: `exp(share_u + share_i)` is the deviation expected.
+
+        None from a head that does not doubt.
+        """
+        return None
 
     def estimate(self, users: Tensor, items: Tensor) -> Tensor:
         """The prediction from each pair of rows, or from one."""
@@ -26,9 +49,19 @@ class Head(nn.Module, ABC):
 class DotHead(Head):
     """The paper's: the estimate is the dot product of the embeddings themselves."""
 
+    bounded = False
+
     def forward(self, side: Side, rows: Tensor) -> Tensor:
         """The vectors of a side's rows."""
         return rows
+
+    def state(self, rows: Tensor) -> Tensor:
+        """All of them."""
+        return rows
+
+    def loss(self, squares: Tensor, users: Tensor, items: Tensor) -> Tensor:
+        """The mean."""
+        return squares.mean()
 
 
 class BaselineHead(Head):
@@ -37,12 +70,15 @@ class BaselineHead(Head):
     As a dot product: `(mean + b_u) 1 + 1 b_i + (T s_u) s_i`, in the units of the ratings.
     """
 
+    bounded = True
     unit: Tensor
+    strangeness: Tensor
 
     def __init__(self, settings: ChainSettings, mean: float, deviation: float) -> None:
         super().__init__()
         size = settings.embedding_size
         self.register_buffer("unit", torch.tensor([mean, deviation]))
+        self.register_buffer("strangeness", torch.zeros(len(Side)))
         self.form = nn.Linear(size, size)
         self.gain = nn.Parameter(torch.tensor(0.3))
         self.doubts = nn.ModuleList(nn.Linear(size + BESIDE_STATE, 1) for _ in Side)
@@ -57,23 +93,42 @@ class BaselineHead(Head):
     def forward(self, side: Side, rows: Tensor) -> Tensor:
         """The vectors of a side's rows."""
         mean, deviation = self.unit
-        states, level = rows[..., :-BESIDE_STATE], rows[..., -1:] * deviation
+        states, level = self.state(rows), rows[..., -1:] * deviation
         one = torch.ones_like(level)
         if side is Side.USER:
             turned = self.form(states) * (self.gain * deviation)
             return torch.cat([turned, level + mean, one], dim=-1)
         return torch.cat([states, one, level], dim=-1)
 
-    def doubt(self, side: Side, rows: Tensor) -> Tensor:
-        """Each row's share of the doubt: `exp(share_u + share_i)` is the deviation expected.
+    def state(self, rows: Tensor) -> Tensor:
+        """What is left without spread, scarcity and baseline."""
+        return rows[..., :-BESIDE_STATE]
 
-        It is learned from the rows and changes nothing in them.
+    def loss(self, squares: Tensor, users: Tensor, items: Tensor) -> Tensor:
+        """The mean, and what the doubt costs: how unlikely it finds errors of this size.
+
+        In units of the ratings' deviation, so that a step means the same on any scale. The
+        doubt learns how far estimates are off, and they learn nothing from it.
         """
-        share: Tensor = self.doubts[side](rows.detach()).squeeze(-1)
-        return share + 0.5 * self.unit[1].log()
+        doubt = self.doubt(Side.USER, users) + self.doubt(Side.ITEM, items)
+        surprise = (doubt + squares.detach() * torch.exp(-2 * doubt) / 2).mean()
+        return squares.mean() / self.unit[1].square() + surprise
 
-    def shift_doubt(self, side: Side, amount: float) -> None:
-        """Add to every share of a side: all deviations expected grow by `exp(amount)`."""
-        layer = self.doubts[side]
+    def doubt(self, side: Side, rows: Tensor) -> Tensor:
+        """Each row's share, learned from the rows without changing anything in them."""
+        share: Tensor = self.doubts[side](rows.detach()).squeeze(-1)
+        # Without any evidence scarcity is 1, and below that with some.
+        strange = rows[..., -2] == 1
+        return share + 0.5 * self.unit[1].log() + self.strangeness[side] * strange
+
+    @torch.no_grad()
+    def shift_doubt(self, amount: float) -> None:
+        """Let all deviations expected grow by `exp(amount)`."""
+        layer = self.doubts[Side.USER]
         assert isinstance(layer, nn.Linear)
         layer.bias.add_(amount)
+
+    @torch.no_grad()
+    def shift_strangeness(self, side: Side, amount: float) -> None:
+        """The same, only where nothing is known of a side's entity."""
+        self.strangeness[side] += amount

@@ -12,8 +12,6 @@ from evichain.evidence.pool import Pool
 from evichain.evidence.selection import STABLE
 from evichain.kernels import Flags, Floats, Ints
 from evichain.model.chain import Chain
-from evichain.model.channels import BESIDE_STATE
-from evichain.model.head import BaselineHead
 from evichain.ratings.side import Side
 
 _PAIRS = 1 << 20
@@ -60,13 +58,15 @@ class Ends:
         vectors: their dot products are estimates.
         embeddings: what tells the entities apart, however much they are liked.
         doubts: sums of two are logarithms of the deviations expected; None without doubt.
-        there: whether there is a chain of evidence; the prior stands in where there is none.
+        there: whether there is a chain of evidence.
+        told: whether something can be said: there is a chain, or a prior that stands in.
     """
 
     vectors: Floats
     embeddings: Floats
     doubts: Floats | None
     there: Flags
+    told: Flags
 
     def deviations(self, others: "Ends") -> Floats | None:
         """The deviations expected between the first of these and each of the others."""
@@ -87,14 +87,18 @@ def ends(
 def read(chain: Chain, side: Side, found: Floats, there: Flags) -> Ends:
     """What the head makes of depth-0 embeddings."""
     rows = torch.from_numpy(found)
-    prior = chain.prior(side)
+    prior = None if there.all() else chain.prior(side)
     if prior is not None:
         rows = torch.where(torch.from_numpy(there).unsqueeze(1), rows, prior)
     head = chain.head
-    vectors = head(side, rows).numpy()
-    if isinstance(head, BaselineHead):
-        return Ends(vectors, rows[:, :-BESIDE_STATE].numpy(), head.doubt(side, rows).numpy(), there)
-    return Ends(vectors, vectors, None, there)
+    doubt = head.doubt(side, rows)
+    return Ends(
+        vectors=head(side, rows).numpy(),
+        embeddings=head.state(rows).numpy(),
+        doubts=None if doubt is None else doubt.numpy(),
+        there=there,
+        told=np.ones_like(there) if chain.has_prior else there,
+    )
 
 
 def estimates(
@@ -103,23 +107,25 @@ def estimates(
     """The prediction for each (user, item) pair of indices.
 
     Returns the estimates, the deviations expected of them (None without doubt), and which
-    users and which items there are. A head that doubts stays within the scale.
+    users and which items there are.
     """
-    both, place, there = [], [], []
+    both, place, there, told = [], [], [], []
     for side in Side:
         distinct, inverse = np.unique(pairs[side], return_inverse=True)
         found = ends(chain, pool, policy, side, distinct, seed=seed)
         both.append(found)
         place.append(inverse)
         there.append(found.there[inverse])
+        told.append(found.told[inverse])
     out = np.empty(len(pairs[0]), np.float32)
     for start in range(0, len(out), _PAIRS):
         chunk = slice(start, start + _PAIRS)
         left, right = (both[side].vectors[place[side][chunk]] for side in Side)
         out[chunk] = np.einsum("ij,ij->i", left, right)
-    if both[0].doubts is None or both[1].doubts is None:
-        out[~(there[0] & there[1])] = chain.mean.item()
-        return out, None, (there[0], there[1])
-    scale = pool.graph.scale
-    deviations = np.exp(both[0].doubts[place[0]] + both[1].doubts[place[1]])
-    return np.clip(out, scale.low, scale.high), deviations, (there[0], there[1])
+    out[~(told[0] & told[1])] = chain.mean.item()
+    if chain.head.bounded:
+        out = pool.graph.scale.within(out)
+    deviations = None
+    if both[0].doubts is not None and both[1].doubts is not None:
+        deviations = np.exp(both[0].doubts[place[0]] + both[1].doubts[place[1]])
+    return out, deviations, (there[0], there[1])

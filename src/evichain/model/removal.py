@@ -9,43 +9,57 @@ a gradient.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from evichain.evidence.plan import Block
+from evichain.evidence.settling import NONE, lay_out_links
 from evichain.evidence.trace import REMOVAL, Piece, Trace
+from evichain.kernels import Floats, Ints, Longs
 from evichain.model.behind import Behind
 from evichain.model.chain import Chain
+from evichain.model.generator import Generator
 from evichain.ratings.side import Side
 
-Upward = Callable[[Tensor | None], float]
-"""The estimate, were a row another one, or none at all."""
+
+@dataclass(frozen=True)
+class _Upward:
+    """What the estimate would be, were an embedding another one.
+
+    Attributes:
+        instead: the estimates with each of these rows in its place.
+        gone: the estimate without it.
+    """
+
+    instead: Callable[[Tensor], Tensor]
+    gone: float
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def removal_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> Trace:
-    """The trace of the one request of a plan, each piece with what is lost without it."""
-    scale = behind.pool.graph.scale
-    places = [int(behind.plan.rows[side][0]) for side in Side]
-    ends = [behind.rows[0, side][places[side]] for side in Side]
+    """The trace of a prediction, each piece with what is lost without it."""
+    ends = [behind.embeddings(side, 0, np.array([behind.end(side)], np.int32)) for side in Side]
 
-    def upward(side: Side) -> Upward:
-        def estimate(row: Tensor | None) -> float:
-            pair = list(ends)
-            prior = chain.prior(side) if row is None else row
-            assert prior is not None
-            pair[side] = prior
-            return float(chain.head.estimate(*pair))
+    def upward(side: Side) -> _Upward:
+        def instead(rows: Tensor) -> Tensor:
+            other = ends[side.opposite]
+            pair = (rows, other) if side is Side.USER else (other, rows)
+            return chain.head.estimate(*pair)
 
-        return estimate
+        prior = chain.prior(side)
+        assert prior is not None
+        return _Upward(instead, float(instead(prior.unsqueeze(0))[0]))
 
-    whole = upward(Side.USER)(ends[Side.USER])
+    whole = float(chain.head.estimate(*ends)[0])
     tracer = _Tracer(chain, behind, whole, pieces, depth)
     user, item = (
-        tracer.piece(side, 0, places[side], upward(side), None, whole - upward(side)(None))
+        tracer.piece(side, 0, behind.end(side), upward(side), None, whole - upward(side).gone)
         for side in Side
     )
     # What a piece is worth must show beyond the end of the scale too, so only this is cut.
-    return Trace(user, item, min(max(whole, scale.low), scale.high), kind=REMOVAL)
+    estimate = behind.scale.within(np.array([whole], np.float32))
+    return Trace(user, item, float(estimate[0]), kind=REMOVAL)
 
 
 @dataclass(frozen=True)
@@ -60,17 +74,17 @@ class _Tracer:
         self,
         side: Side,
         depth: int,
-        row: int,
-        upward: Upward,
+        place: int,
+        upward: _Upward,
         rating: float | None,
         contribution: float,
     ) -> Piece:
-        """The piece at a row, of which `upward` makes the estimate."""
-        identifier, title, prototype = self.behind.who(side, depth, row)
+        """The piece at a place, of which `upward` makes the estimate."""
+        identifier, title, prototype = self.behind.who(side, depth, place)
         shown: tuple[Piece, ...] = ()
         others = 0
         if not prototype:
-            shown, others = self._evidence(side, depth, row, upward)
+            shown, others = self._evidence(side, depth, place, upward)
         return Piece(
             side=side,
             id=identifier,
@@ -84,35 +98,64 @@ class _Tracer:
         )
 
     def _evidence(
-        self, side: Side, depth: int, row: int, upward: Upward
+        self, side: Side, depth: int, place: int, upward: _Upward
     ) -> tuple[tuple[Piece, ...], int]:
-        """The pieces behind a row whose loss would change most, and how many more there are."""
-        sources, ratings = self.behind.links(side, depth, row)
+        """The pieces behind a place whose loss would change most, and how many more there are."""
+        places, ratings = self.behind.links(side, depth, place)
         if depth >= self.deepest or not self.pieces:
-            return (), len(sources)
-        below = self.behind.rows[depth + 1, side.opposite][torch.from_numpy(sources)]
-        links = torch.from_numpy(ratings)
-        generator = self.chain.generator(side, depth)
-
-        def without(k: int, instead: Tensor | None = None) -> float:
-            kept = torch.arange(len(below)) != k
-            parts, between = below[kept], links[kept]
-            if instead is not None:
-                parts = torch.cat([parts, instead.unsqueeze(0)])
-                between = torch.cat([between, links[k : k + 1]])
-            return upward(generator(parts, between) if len(parts) else None)
-
-        amounts = torch.tensor([self.whole - without(k) for k in range(len(below))])
+            return (), len(places)
+        below = self.behind.embeddings(side.opposite, depth + 1, places)
+        evidence = Alternatives(self.chain.generator(side, depth), below, ratings)
+        gone = [upward.gone]
+        if len(places) > 1:
+            gone = upward.instead(evidence.without(np.arange(len(places)))).tolist()
+        amounts = self.whole - torch.tensor(gone)
         order = torch.argsort(amounts.abs(), descending=True, stable=True).tolist()
         shown = tuple(
             self.piece(
                 side.opposite,
                 depth + 1,
-                int(sources[k]),
-                lambda instead, k=k: without(k, instead),  # type: ignore[misc]
+                int(places[k]),
+                _Upward(
+                    lambda rows, k=k: upward.instead(evidence.with_another(k, rows)),  # type: ignore[misc]
+                    gone[k],
+                ),
                 float(ratings[k]),
                 float(amounts[k]),
             )
             for k in order[: self.pieces]
         )
-        return shown, len(sources) - len(shown)
+        return shown, len(places) - len(shown)
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """What an embedding is generated from, to be generated again from something else."""
+
+    generator: Generator
+    below: Tensor
+    ratings: Floats
+
+    def without(self, pieces: Longs) -> Tensor:
+        """The embedding without each of these pieces; there are others beside it."""
+        everything = np.arange(len(self.ratings), dtype=np.int32)
+        kept = everything[np.newaxis] != pieces[:, np.newaxis]
+        left = np.broadcast_to(everything, kept.shape)[kept]
+        return self._made(self.below, left.reshape(len(pieces), -1), left)
+
+    def with_another(self, k: int, rows: Tensor) -> Tensor:
+        """The embedding with each of these rows in the place of piece k."""
+        count = len(self.ratings)
+        pieces = np.tile(np.arange(count, dtype=np.int32), (len(rows), 1))
+        sources = pieces.copy()
+        sources[:, k] = count + np.arange(len(rows))
+        return self._made(torch.cat([self.below, rows]), sources, pieces.ravel())
+
+    def _made(self, below: Tensor, sources: Ints, pieces: Ints) -> Tensor:
+        """An embedding for each row of sources; `pieces` tells whose ratings lead to them."""
+        ptr = np.arange(len(sources) + 1, dtype=np.int64) * sources.shape[1]
+        alive = np.ones(len(below), np.bool_)
+        layout, _ = lay_out_links(ptr, sources.ravel(), self.ratings[pieces], alive)
+        return self.generator.generate(
+            below, Block(NONE, np.arange(len(sources), dtype=np.int32), layout)
+        )

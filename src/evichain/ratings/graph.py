@@ -99,6 +99,12 @@ class Graph:
         titles = _joined(self.titles, ratings.titles, new.ids[Side.ITEM])
         return Graph(new.ids, (rows[0], rows[1]), scale, self.mean, titles)
 
+    def emptied(self) -> "Graph":
+        """The same scale and mean, and nobody there yet."""
+        users, items = (Ids(ids.values[:0]) for ids in self.ids)
+        nothing = [Rows(np.zeros(1, np.int64), r.indices[:0], r.codes[:0]) for r in self.rows]
+        return replace(self, ids=(users, items), rows=(nothing[0], nothing[1]), titles=None)
+
     def to_ratings(self, name: str = "") -> Ratings:
         """The graph as a table again."""
         rows = self.rows[Side.USER]

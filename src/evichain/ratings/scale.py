@@ -54,6 +54,14 @@ class Scale:
         """Stored ratings as numbers."""
         return self.levels[codes.astype(np.intp)] if self.levelled else codes.astype(np.float32)
 
+    def within(self, values: Floats) -> Floats:
+        """The values, cut to the scale.
+
+        >>> Scale.of(np.array([1, 5], np.float32)).within(np.array([0, 3, 9], np.float32)).tolist()
+        [1.0, 3.0, 5.0]
+        """
+        return np.clip(values, self.low, self.high)
+
     def widened(self, ratings: Floats) -> "Scale":
         """The scale that holds these ratings too."""
         if self.levelled:

@@ -180,11 +180,15 @@ def growth_split(
     a new item has part in.
 
     Args:
-        prototypes: how many of the most rated users, and of the items, are among the first.
+        prototypes: how many of the most rated users, and of the items, are among the first, as
+            far as there is room for them.
     """
     name = f"growth:{fraction:g}"
     whole = random_split(ratings, 0.8, seed)
-    always = {side: _most_rated(whole.train, side, prototypes) for side in Side}
+    always = {}
+    for side in Side:
+        room = round(fraction * whole.train.frame[side.column].n_unique())
+        always[side] = _most_rated(whole.train, side, min(prototypes, room))
     first = growth(whole.train, fraction, seed, always=always)[0]
     columns = [side.column for side in Side]
     later = whole.train.frame.join(first.frame, on=columns, how="anti", maintain_order="left")

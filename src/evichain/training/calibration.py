@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import torch
 
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -12,6 +11,7 @@ from evichain.model.chain import Chain
 from evichain.model.head import BaselineHead
 from evichain.model.inference import estimates
 from evichain.protocol import COVERAGE, deviations_for
+from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 
 _FEWEST = 20
@@ -22,14 +22,24 @@ def calibrate(
 ) -> None:
     """Scale the doubt until the intervals around these pairs' estimates cover their share.
 
+    The same again where nothing is known of the user, or of the item.
+
     Args:
         pairs: users and items whose ratings are in no evidence.
     """
-    if not isinstance(chain.head, BaselineHead) or len(ratings) < _FEWEST:
+    head = chain.head
+    if not isinstance(head, BaselineHead) or len(ratings) < _FEWEST:
         return
-    found, deviations, _ = estimates(chain, pool, policy, pairs)
-    assert deviations is not None
-    reach = float(np.quantile(np.abs(found - ratings) / deviations, COVERAGE))
-    factor = max(reach / deviations_for(COVERAGE), 1e-6)
-    with torch.no_grad():
-        chain.head.shift_doubt(Side.USER, math.log(factor))
+
+    def missing(users: Ints, items: Ints) -> float:
+        """The logarithm of what deviations must grow by."""
+        found, deviations, _ = estimates(chain, pool, policy, (users, items))
+        assert deviations is not None
+        reach = float(np.quantile(np.abs(found - ratings) / deviations, COVERAGE))
+        return math.log(max(reach / deviations_for(COVERAGE), 1e-6))
+
+    users, items = pairs
+    nobody = np.full_like(users, UNKNOWN)
+    head.shift_doubt(missing(users, items))
+    head.shift_strangeness(Side.USER, missing(nobody, items))
+    head.shift_strangeness(Side.ITEM, missing(users, nobody))

@@ -41,6 +41,9 @@ class TrainingSettings(BaseModel):
     """Hide a batch's own ratings from all evidence, so that no target helps predict itself."""
     evidence_dropout: float = Field(default=0.0, ge=0, lt=1)
     """The largest share of ratings hidden from the evidence of a step; drawn at each step."""
+    strangers: float = Field(default=0.0, ge=0, le=0.5)
+    """The share of a batch in which the user, or the item, is taken for one of whom nothing is
+    known, so that the prior is learned, where the generators have one."""
     validation: float = Field(default=0.0, ge=0, lt=1)
     """The part of the training ratings kept aside to watch and to stop by."""
     validate_every: int = Field(default=50, ge=1)

@@ -21,9 +21,8 @@ from evichain.evidence.pool import Pool
 from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, hide
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
-from evichain.model.head import BaselineHead
 from evichain.model.inference import estimates
-from evichain.ratings.side import Side
+from evichain.ratings.ids import UNKNOWN
 from evichain.training.batches import batch_positions
 from evichain.training.calibration import calibrate
 from evichain.training.checkpoint import (
@@ -64,6 +63,10 @@ def make_batch(pool: Pool, policy: Policy, settings: TrainingSettings, step: int
         targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
         share = settings.evidence_dropout * draw / _LARGEST_SEED
         hidden = hide(*targets, dropout=share, seed=draw)
+    if settings.strangers:
+        lot = np.random.default_rng(draw).random(size) * 2
+        users = np.where(lot < settings.strangers, UNKNOWN, users)
+        items = np.where(lot > 2 - settings.strangers, UNKNOWN, items)
     seed = draw if settings.redraw_evidence else STABLE
     plan = make_plan(pool, policy, users, items, seed=seed, hidden=hidden)
     return Batch(plan, torch.from_numpy(ratings))
@@ -80,19 +83,13 @@ def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, 
 
     The paper's loss, its sum over ratings taken as a mean so that lambda means the same
     whatever the batch size: `mean (R - UV)^2 + lambda (|u|^2 + |v|^2 + |phi|^2 + |psi|^2)`.
-    A head that doubts learns how far its estimates are off, and they learn nothing from that.
+    The head says what squared errors cost.
     """
     users, items, possible = chain.ends(batch.plan)
     squares = (chain.estimate(users, items, possible) - batch.ratings).square()
-    error = squares.mean()
     penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
-    if not isinstance(chain.head, BaselineHead):
-        return error + regularization * penalty, error.detach()
-    # In units of the ratings' deviation, so that a step means the same on any scale.
-    loss = error / chain.head.unit[1].square() + regularization * penalty
-    doubt = chain.head.doubt(Side.USER, users) + chain.head.doubt(Side.ITEM, items)
-    loss = loss + (doubt + squares.detach() * torch.exp(-2 * doubt) / 2).mean()
-    return loss, error.detach()
+    loss = chain.head.loss(squares, users, items) + regularization * penalty
+    return loss, squares.detach().mean()
 
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:
@@ -218,7 +215,10 @@ class Trainer:
         loss, error = loss_of(self.chain, batch, self.settings.regularization)
         loss.backward()  # type: ignore[no-untyped-call]
         if self.settings.gradient_limit:
-            clip_grad_norm_(self.chain.parameters(), self.settings.gradient_limit)
+            # What the doubt learns must not shorten what the estimates learn.
+            doubting = set(self.chain.head.doubts.parameters())
+            limited = [p for p in self.chain.parameters() if p not in doubting]
+            clip_grad_norm_(limited, self.settings.gradient_limit)
         self.optimizer.step()
         self._take_into_average()
         if not torch.isfinite(error):

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from evichain.arguments import as_ratings
-from evichain.errors import DataError, SettingsError
+from evichain.errors import SettingsError
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
@@ -159,8 +159,7 @@ class _Search:
 
         REC(self.recipe, **{**self.changes, **trial.params}).fit(self.table, watch=watch)
         if not looks:
-            right = "Give more ratings, or set validation to a larger part."
-            raise DataError("too few ratings to compare trials by", right=right)
+            raise optuna.TrialPruned("too few ratings, or too few steps, to compare it by")
         # With patience the best state is kept, else the last.
         rmse = min(looks) if settings.patience else looks[-1]
         if not math.isfinite(rmse):

@@ -52,11 +52,11 @@ def open_study(path: Path | None, asking: Mapping[str, Any], iterations: int) ->
 
     storage = None
     if path is not None:
-        _check_journal(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            _check_journal(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
             storage = JournalStorage(JournalFileBackend(str(path)))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OSError) as error:
             raise _no_study(path) from error
     pruner = optuna.pruners.MedianPruner(n_warmup_steps=int(iterations * _PATIENCE_WITH_TRIALS))
     study = optuna.create_study(

@@ -102,7 +102,7 @@ def headline(trace: "Trace", columns: int) -> str:
 def meaning(trace: "Trace", digits: int) -> str:
     """What the numbers of the tree mean, in a line."""
     if trace.reason is not None:
-        return "Without a chain there are no contributions: the estimate is the mean rating."
+        return "Without a chain there are no contributions: the estimate is what is usual."
     if trace.kind == "removal":
         return (
             "Each number is what the estimate would lose without that piece alone; "

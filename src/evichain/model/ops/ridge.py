@@ -33,20 +33,20 @@ class _Solve(Function):
     @staticmethod
     def forward(ctx: Any, keys: Tensor, totals: Tensor, ridge: Tensor, layout: Layout) -> Tensor:
         nodes, size = totals.shape
-        factors = np.empty((nodes, size, size), np.float32)
+        # Only what is at and below the diagonal is kept, row by row.
+        factors = np.empty((nodes, size * (size + 1) // 2), np.float32)
+        solved = torch.empty(nodes, size)
         in_threads(
-            _factorize,
+            factorize_and_solve,
             nodes,
             keys.detach().contiguous().numpy(),
             ridge.detach().contiguous().numpy(),
+            totals.detach().contiguous().numpy(),
             layout.node_ptr,
             layout.link_pair,
             layout.pair_source,
             factors,
-        )
-        solved = torch.empty(nodes, size)
-        in_threads(
-            _substitute, nodes, factors, totals.detach().contiguous().numpy(), solved.numpy()
+            solved.numpy(),
         )
         ctx.factors, ctx.layout = factors, layout
         ctx.save_for_backward(keys, solved)
@@ -57,9 +57,7 @@ class _Solve(Function):
         keys, solved = ctx.saved_tensors
         layout: Layout = ctx.layout
         moved = torch.empty_like(solved)
-        in_threads(
-            _substitute, len(solved), ctx.factors, grads[0].contiguous().numpy(), moved.numpy()
-        )
+        in_threads(_solve, len(solved), ctx.factors, grads[0].contiguous().numpy(), moved.numpy())
         out = torch.empty(keys.shape)
         in_threads(
             _keys_back,
@@ -76,20 +74,22 @@ class _Solve(Function):
 
 
 @fast_kernel
-def _factorize(
+def factorize_and_solve(
     start: int,
     stop: int,
     keys: Floats,
     ridge: Floats,
+    totals: Floats,
     node_ptr: Longs,
     link_pair: Ints,
     pair_source: Ints,
     factors: Floats,
+    solved: Floats,
 ) -> None:
-    """The Cholesky factor (lower) of each node's matrix."""
+    """The Cholesky factor (lower) of each node's matrix, and its solution."""
     size = keys.shape[1]
+    matrix = np.empty((size, size), np.float32)
     for node in range(start, stop):
-        matrix = factors[node]
         matrix[:] = 0
         first, last = node_ptr[node], node_ptr[node + 1]
         # Four links at a time: the matrix is read and written once for four products.
@@ -117,23 +117,36 @@ def _factorize(
                 for k in range(j):
                     rest -= matrix[i, k] * matrix[j, k]
                 matrix[i, j] = rest / root
+        packed = factors[node]
+        for i in range(size):
+            begin = i * (i + 1) // 2
+            packed[begin : begin + i + 1] = matrix[i, : i + 1]
+        _solve_one(packed, totals[node], solved[node])
 
 
 @fast_kernel
-def _substitute(start: int, stop: int, factors: Floats, right: Floats, out: Floats) -> None:
-    """Solve with each node's factor, forwards and then backwards."""
-    size = right.shape[1]
+def _solve(start: int, stop: int, factors: Floats, right: Floats, out: Floats) -> None:
+    """Solve with each node's factor."""
     for node in range(start, stop):
-        factor, row = factors[node], out[node]
-        for i in range(size):
-            rest = right[node, i]
-            for k in range(i):
-                rest -= factor[i, k] * row[k]
-            row[i] = rest / factor[i, i]
-        for i in range(size - 1, -1, -1):
-            row[i] /= factor[i, i]
-            for k in range(i):
-                row[k] -= factor[i, k] * row[i]
+        _solve_one(factors[node], right[node], out[node])
+
+
+@fast_kernel
+def _solve_one(factor: Floats, right: Floats, out: Floats) -> None:
+    """Forwards and then backwards through the rows of a factor."""
+    size = len(right)
+    for i in range(size):
+        row = factor[i * (i + 1) // 2 :]
+        rest = right[i]
+        for k in range(i):
+            rest -= row[k] * out[k]
+        out[i] = rest / row[i]
+    for i in range(size - 1, -1, -1):
+        row = factor[i * (i + 1) // 2 :]
+        out[i] /= row[i]
+        last = out[i]
+        for k in range(i):
+            out[k] -= row[k] * last
 
 
 @fast_kernel

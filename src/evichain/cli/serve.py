@@ -1,0 +1,205 @@
+"""`evichain serve`: a live model behind an address."""
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evichain.cli._errors import OptionError
+from evichain.cli._options import Model, examples, single
+from evichain.cli._output import note
+
+verb = single()
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def _new_key(wanted: str | None) -> None:
+    if wanted is None:
+        return
+    from evichain.service.http.keys import Key, Scope, new_secret
+
+    name, _, scope = wanted.partition(":")
+    if not name or " " in name or scope not in ("read", "write"):
+        raise OptionError(f"--new-key {wanted!r}", right="Give NAME:read or NAME:write.")
+    secret = new_secret()
+    note(f"The key, told only once: {secret}")
+    note("Its line for the key file:")
+    typer.echo(Key.of(name, Scope[scope.upper()], secret).line)
+    raise typer.Exit
+
+
+@verb.command(
+    epilog=examples(
+        "evichain serve model",
+        "evichain serve model --store postgresql://evichain@localhost/films --workers 4",
+        "evichain serve --new-key page:read >> keys",
+        "evichain serve model --keys keys --host 0.0.0.0",
+    )
+)
+def serve(
+    model: Model,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="URL",
+            envvar="EVICHAIN_STORE",
+            help="sqlite:///path, a path, or postgresql://user@host/database; by default a file "
+            "in your data folder, one for each model.",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(metavar="NAME", envvar="EVICHAIN_HOST", help="Where to listen.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="N", envvar="EVICHAIN_PORT", min=0, max=65535)
+    ] = 8000,
+    workers: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            envvar="EVICHAIN_WORKERS",
+            min=1,
+            max=256,
+            help="Processes; each holds all ratings in memory and follows the store.",
+        ),
+    ] = 1,
+    keys: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="EVICHAIN_KEYS",
+            help="Keys, one a line: name, read or write, SHA-256. EVICHAIN_READ_KEY and "
+            "EVICHAIN_WRITE_KEY add a key each.",
+            show_default=False,
+        ),
+    ] = None,
+    open_: Annotated[
+        bool,
+        typer.Option(
+            "--open",
+            envvar="EVICHAIN_OPEN",
+            help="Without keys, answer others than this machine: everyone may do everything.",
+        ),
+    ] = False,
+    rate: Annotated[
+        float,
+        typer.Option(
+            metavar="N",
+            envvar="EVICHAIN_RATE",
+            min=0,
+            help="Requests a second of one key, or without keys of one address; 0: no limit. "
+            "Each worker counts for itself.",
+        ),
+    ] = 1000.0,
+    max_body: Annotated[int, typer.Option(metavar="BYTES", envvar="EVICHAIN_MAX_BODY", min=1)] = 1
+    << 20,
+    in_progress: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            envvar="EVICHAIN_IN_PROGRESS",
+            min=1,
+            help="Requests at a time; more are sent away with 503.",
+        ),
+    ] = 128,
+    timeout: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", envvar="EVICHAIN_TIMEOUT", min=0.1, help="For slow work."),
+    ] = 15.0,
+    feedback_rating: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATING",
+            envvar="EVICHAIN_FEEDBACK_RATING",
+            help="What feedback without a value stands for in gorse's API; the best rating by "
+            "default.",
+            show_default=False,
+        ),
+    ] = None,
+    empty: Annotated[
+        bool,
+        typer.Option("--empty", help="Leave an empty store empty; else it gets the model's data."),
+    ] = False,
+    json_logs: Annotated[
+        bool, typer.Option("--json-logs", envvar="EVICHAIN_JSON_LOGS", help="Log as JSON.")
+    ] = False,
+    new_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME:SCOPE",
+            callback=_new_key,
+            is_eager=True,
+            help="Make a key (scope: read or write), print it and its line, and do nothing else.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Serve a model: ratings come in, answers follow at once, nothing is retrained.
+
+    Ratings are kept in a store. One that is empty is filled with those the model was trained on.
+    Without keys, only this machine is answered.
+    """
+    try:
+        from evichain.service.http.server import Serving, address_of, fill, listen, run
+    except ModuleNotFoundError as error:
+        right = "Install evichain[serve]."
+        raise OptionError(f"serving needs {error.name}", right=right) from error
+    from evichain.recommender import REC
+    from evichain.service.http.keys import Key, Keys, Scope
+    from evichain.service.http.settings import Settings
+    from evichain.service.store import open_store
+
+    # Not options: a command line can be read by everyone on the machine.
+    given = [(scope, os.environ.get(f"EVICHAIN_{scope.name}_KEY")) for scope in Scope]
+    known = Keys(
+        [
+            *(Keys.read(keys) if keys is not None else ()),
+            *(
+                Key.of(f"environment-{scope.name.lower()}", scope, secret)
+                for scope, secret in given
+                if secret
+            ),
+        ]
+    )
+    if keys is not None and not len(known):
+        raise OptionError("has no keys in it", where=str(keys), right="evichain serve --new-key")
+    if not len(known) and not open_ and host not in _LOOPBACK:
+        raise OptionError(
+            f"without keys, {host} would let everyone do everything",
+            right="Give --keys FILE, or --open if that is meant.",
+        )
+    loaded = REC.load(model)
+    url = store or _default_store(model)
+    settings = Settings(
+        keys=known,
+        hosts=None if len(known) or open_ else frozenset({*_LOOPBACK, "[::1]"}),
+        max_body=max_body,
+        rate=rate,
+        in_progress=in_progress,
+        timeout=timeout,
+        feedback_rating=feedback_rating,
+    )
+    serving = Serving(model=model, store=url, settings=settings, json_logs=json_logs)
+    with listen(host, port) as listening:
+        with open_store(url) as opened:
+            note(f"Store: {opened.name}")
+            if not empty and (filled := fill(opened, loaded)):
+                note(f"It was empty: {filled:,} ratings of the model's were put into it")
+        del loaded
+        note(f"Serving {model} at {address_of(listening)}")
+        run(serving, listening, workers)
+
+
+def _default_store(model: Path) -> str:
+    """A file in the user's data folder, one for each model."""
+    import platformdirs
+
+    place = model.absolute()
+    mark = blake2b(str(place).encode(), digest_size=4).hexdigest()
+    folder = platformdirs.user_data_path("evichain")
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder / f"{place.name}-{mark}.db")

@@ -1,0 +1,43 @@
+"""How far the predictions of any recommender are from ratings."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evichain.arguments import as_ratings
+from evichain.protocol import COVERAGE, Recommender, deviations_for
+from evichain.ratings.side import Side
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Errors on ratings; impossible predictions count with what they gave instead.
+
+    `covered` is the share of ratings within their intervals, which is to be
+    `evichain.protocol.COVERAGE`; None for a model that tells no deviations.
+    """
+
+    rmse: float
+    mae: float
+    ratings: int
+    impossible: int
+    covered: float | None = None
+
+
+def evaluate(recommender: Recommender, test: Any) -> Evaluation:
+    """The errors of a recommender on ratings that it has not seen."""
+    table = as_ratings(test)
+    found = recommender.predict(*(table.frame[side.column] for side in Side))
+    errors = found.estimates - table.frame["rating"].to_numpy()
+    covered = None
+    if found.deviations is not None:
+        reach = deviations_for(COVERAGE) * found.deviations
+        covered = float(np.mean(np.abs(errors) <= reach))
+    return Evaluation(
+        rmse=float(np.sqrt(np.mean(np.square(errors, dtype=np.float64)))),
+        mae=float(np.mean(np.abs(errors), dtype=np.float64)),
+        ratings=len(table),
+        impossible=sum(reason is not None for reason in found.reasons),
+        covered=covered,
+    )

@@ -1,0 +1,107 @@
+"""The stable evidence of many entities at once, straight from their rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import cite
+from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, select
+from evichain.evidence.settling import Layout, lay_out_links
+from evichain.kernels import Flags, Floats, Ints, Keys, Longs, kernel
+from evichain.ratings.rows import Rows
+from evichain.ratings.side import Side
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What entity i is generated from: `others[ptr[i]:ptr[i + 1]]`, with the ratings between."""
+
+    ptr: Longs
+    others: Ints
+    ratings: Floats
+
+    def lay_out(self, alive: Flags) -> tuple[Layout, Flags]:
+        """The evidence laid out for the arithmetic, and which entities have any that is alive.
+
+        Args:
+            alive: by index, which of the others have an embedding; they are the sources.
+        """
+        return lay_out_links(self.ptr, self.others, self.ratings, alive)
+
+
+def choose(
+    rows: Rows, ratings: Floats, keys: Keys, slot: Ints, policy: Policy, side: Side, depth: int
+) -> Evidence:
+    """The evidence that a depth takes of each row: the choice that `selection` makes.
+
+    Args:
+        rows: in hash order, as those of a graph.
+        ratings: what the codes of the rows stand for.
+        keys: of the entities whose rows these are.
+        slot: of the opposite side's entities, by index: the prototype's number, or -1.
+    """
+    ptr, places = _choose(
+        int(side),
+        depth,
+        policy.limit(depth),
+        policy.prioritizes(depth),
+        depth + 1 >= policy.max_depth,
+        keys,
+        rows.indptr,
+        rows.indices,
+        slot,
+        *cite(rows, slot),
+    )
+    return Evidence(ptr, rows.indices[places], ratings[places])
+
+
+@kernel
+def _choose(
+    side: int,
+    depth: int,
+    limit: int,
+    prioritize: bool,
+    bottom: bool,
+    keys: Keys,
+    indptr: Longs,
+    indices: Ints,
+    slot: Ints,
+    cited_ptr: Longs,
+    cited: Ints,
+) -> tuple[Longs, Longs]:
+    count = len(indptr) - 1
+    ptr = np.zeros(count + 1, np.int64)
+    for row in range(count):
+        ptr[row + 1] = ptr[row] + min(limit, indptr[row + 1] - indptr[row])
+    places = np.empty(ptr[count], np.int64)
+    found = 0
+    for row in range(count):
+        room = places[found : found + ptr[row + 1] - ptr[row]]
+        ptr[row] = found
+        chosen = select(
+            room,
+            STABLE,
+            side,
+            row,
+            depth,
+            prioritize,
+            keys,
+            indptr,
+            indices,
+            slot,
+            cited_ptr,
+            cited,
+            NOTHING_HIDDEN,
+        )
+        if bottom:
+            # Nothing but a prototype answers there.
+            kept = 0
+            for k in range(chosen):
+                if slot[indices[room[k]]] >= 0:
+                    room[kept] = room[k]
+                    kept += 1
+            chosen = kept
+        found += chosen
+    ptr[count] = found
+    return ptr, places[:found].copy()

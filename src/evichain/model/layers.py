@@ -1,0 +1,114 @@
+"""Embeddings depth by depth: all entities of a side at once, from those one depth below.
+
+A plan follows the evidence of a few requests down to the prototypes. Where everyone is asked
+for, or where the embeddings below are at hand, one layer after another is all it takes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from evichain.evidence.choice import Evidence, choose
+from evichain.evidence.plan import Block
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.evidence.settling import NONE
+from evichain.kernels import Flags, Floats, Ints, Keys
+from evichain.model.chain import Chain
+from evichain.ratings.rows import Rows
+from evichain.ratings.side import Side
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The embeddings of a side at a depth, by index, and which there are."""
+
+    rows: Floats
+    there: Flags
+
+
+def stored_layer(chain: Chain, side: Side, slot: Ints) -> Layer:
+    """What the prototypes of a side have stored; nothing of everyone else."""
+    stored = chain.prototypes[side].detach().numpy()
+    rows = np.zeros((len(slot), stored.shape[1]), np.float32)
+    rows[slot >= 0] = stored[slot[slot >= 0]]
+    return Layer(rows, slot >= 0)
+
+
+@torch.inference_mode()
+def generated(chain: Chain, side: Side, depth: int, evidence: Evidence, below: Layer) -> Layer:
+    """What a generator makes of evidence, in portions that bound the memory.
+
+    Args:
+        below: the opposite side, one depth below, by the indices that the evidence names.
+    """
+    generator = chain.generator(side, depth)
+    count, sources = len(evidence.ptr) - 1, torch.from_numpy(below.rows)
+    made = np.zeros((count, chain.prototypes[side].shape[1]), np.float32)
+    there = np.zeros(count, np.bool_)
+    portions = np.diff(evidence.ptr[1:] // generator.links_at_once).nonzero()[0] + 1
+    for part in np.split(np.arange(count), portions):
+        if not len(part):
+            continue
+        first, last = evidence.ptr[part[0]], evidence.ptr[part[-1] + 1]
+        links = Evidence(
+            evidence.ptr[part[0] : part[-1] + 2] - first,
+            evidence.others[first:last],
+            evidence.ratings[first:last],
+        )
+        layout, alive = links.lay_out(below.there)
+        there[part] = alive
+        if alive.any():
+            block = Block(NONE, part[alive].astype(np.int32), layout)
+            made[part[alive]] = generator.generate(sources, block).numpy()
+    return Layer(made, there)
+
+
+def layer(
+    chain: Chain,
+    policy: Policy,
+    side: Side,
+    depth: int,
+    rows: Rows,
+    ratings: Floats,
+    keys: Keys,
+    slots: tuple[Ints, Ints],
+    below: Layer,
+) -> Layer:
+    """The embeddings of some entities at a depth, from their rows.
+
+    Args:
+        slots: of these entities, and of those that their rows name by index: the prototype's
+            number, or -1.
+        below: those that the rows name, one depth below.
+    """
+    own, others = slots
+    evidence = choose(rows, ratings, keys, others, policy, side, depth)
+    made = generated(chain, side, depth, evidence, below)
+    if not policy.stored(depth):
+        return made
+    kept = stored_layer(chain, side, own)
+    return Layer(np.where(kept.there[:, None], kept.rows, made.rows), kept.there | made.there)
+
+
+def all_layers(chain: Chain, pool: Pool, policy: Policy) -> dict[tuple[int, Side], Layer]:
+    """The embeddings of everyone at every depth, by (depth, side), without cycle blocking."""
+    assert not policy.cycle_blocking, "an embedding would depend on who asks for it"
+    graph, slot = pool.graph, {side: pool.sides[side].slot for side in Side}
+    found = {(policy.max_depth, side): stored_layer(chain, side, slot[side]) for side in Side}
+    for depth in reversed(range(policy.max_depth)):
+        for side in Side:
+            rows = graph.rows[side]
+            found[depth, side] = layer(
+                chain,
+                policy,
+                side,
+                depth,
+                rows,
+                graph.scale.decode(rows.codes),
+                graph.ids[side].keys,
+                (slot[side], slot[side.opposite]),
+                found[depth + 1, side.opposite],
+            )
+    return found

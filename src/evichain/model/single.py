@@ -1,0 +1,106 @@
+"""One embedding at a time, in plain NumPy.
+
+For a single row the arithmetic takes a few microseconds, and what PyTorch does around each
+operation takes most of the time. This is the same arithmetic as in `channels.py` and
+`head.py`, for whoever has to answer at once; a test holds them together.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from evichain.kernels import Floats
+from evichain.model.chain import Chain
+from evichain.model.channels import BESIDE_STATE, PRIOR_RATINGS, ChannelGenerator
+from evichain.model.head import BaselineHead
+from evichain.model.inference import Ends
+from evichain.model.ops.ridge import factorize_and_solve
+from evichain.ratings.side import Side
+
+
+@dataclass(frozen=True)
+class SingleUser:
+    """Makes the depth-0 embedding of a user, and what the head makes of it."""
+
+    generator: ChannelGenerator
+    weights: dict[str, Floats]
+    head: dict[str, Floats]
+
+    @classmethod
+    def of(cls, chain: Chain) -> Self | None:
+        """For a chain with channels; None for another."""
+        generator, head = chain.generator(Side.USER, 0), chain.head
+        if not isinstance(generator, ChannelGenerator) or not isinstance(head, BaselineHead):
+            return None
+        parts = [
+            {name: value.detach().numpy() for name, value in module.state_dict().items()}
+            for module in (generator, head)
+        ]
+        return cls(generator, *parts)
+
+    def row(self, evidence: Floats, ratings: Floats) -> Floats:
+        """The row behind which this evidence stands; there is some."""
+        weights, (keys, values, _) = self.weights, self.generator.sizes
+        (mean, deviation), count = weights["unit"], len(ratings)
+        shrinkage = np.exp(weights["log_shrinkage"])
+        unexplained = (ratings - mean) / deviation - evidence[:, -1]
+        own = unexplained.sum() / (count + shrinkage[0])
+        residuals = unexplained - own
+        projected = evidence[:, :-1] @ weights["project.weight"].T + weights["project.bias"]
+        explained = residuals @ projected[:, : keys + values]
+        spread = (residuals @ residuals + PRIOR_RATINGS) / (count + PRIOR_RATINGS)
+        beside = (math.log(spread), (count + 1) ** -0.5, own)
+        gathered = np.concatenate(
+            [
+                self._solved(projected[:, :keys], explained[:keys]),
+                explained[keys:] / math.sqrt(count + shrinkage[1]),
+                projected[:, keys + values :].sum(axis=0) * (3 / (count + shrinkage[1])),
+                (2 * own, (math.log1p(count) - 4) / 2, beside[0], beside[1]),
+            ],
+            dtype=np.float32,
+        )
+        hidden = weights["hidden.weight"] @ gathered + weights["hidden.bias"]
+        state = weights["direct.weight"] @ gathered + weights["direct.bias"]
+        state += weights["last.weight"] @ np.maximum(hidden, 0)
+        return np.concatenate([state, beside], dtype=np.float32)
+
+    def end(self, row: Floats) -> Ends:
+        """What the head makes of a row."""
+        head, (mean, deviation) = self.head, self.head["unit"]
+        state = row[:-BESIDE_STATE]
+        turned = (head["form.weight"] @ state + head["form.bias"]) * (head["gain"] * deviation)
+        vector = np.concatenate([turned, (row[-1] * deviation + mean, 1.0)], dtype=np.float32)
+        weight, bias = (head[f"doubts.{int(Side.USER)}.{part}"] for part in ("weight", "bias"))
+        doubt = weight @ row + bias + 0.5 * math.log(deviation)
+        there = np.ones(1, np.bool_)
+        return Ends(
+            vectors=vector[np.newaxis],
+            embeddings=state[np.newaxis],
+            doubts=doubt.astype(np.float32),
+            there=there,
+            told=there,
+        )
+
+    def _solved(self, keys: Floats, totals: Floats) -> Floats:
+        """The coefficients of the one regression."""
+        size = keys.shape[1]
+        if not size:
+            return totals
+        every = np.arange(len(keys), dtype=np.int32)
+        out = np.empty((1, size), np.float32)
+        factorize_and_solve(
+            0,
+            1,
+            np.ascontiguousarray(keys),
+            np.exp(self.weights["log_ridge"]),
+            totals[np.newaxis],
+            np.array([0, len(keys)]),
+            every,
+            every,
+            np.empty((1, size * (size + 1) // 2), np.float32),
+            out,
+        )
+        solved: Floats = out[0]
+        return solved

@@ -1,0 +1,1 @@
+"""The live service: ratings arrive, answers change at once, nothing retrains."""

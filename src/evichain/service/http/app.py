@@ -1,0 +1,60 @@
+"""The application: routes behind the gateway, on one live model."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import torch
+from fastapi import FastAPI
+
+from evichain import __version__
+from evichain.service.http import openapi, problems
+from evichain.service.http.gateway import Gateway
+from evichain.service.http.routes import (
+    explanations,
+    export,
+    gorse,
+    items,
+    overview,
+    page,
+    ratings,
+    recommendations,
+)
+from evichain.service.http.service import Service
+from evichain.service.http.settings import Settings
+from evichain.service.live.following import Following
+
+_GROUPS = (ratings, recommendations, items, explanations, export, overview, gorse)
+
+
+def create_app(live: Following, settings: Settings | None = None) -> FastAPI:
+    """An application that answers from a live model, and follows its store while it runs."""
+    settings = settings or Settings()
+    service = Service.of(live, settings)
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        # Products this small wait for each other in more threads than one.
+        torch.set_num_threads(1)
+        live.start()
+        try:
+            yield
+        finally:
+            live.stop()
+            service.close()
+
+    app = FastAPI(
+        title="evichain",
+        version=__version__,
+        lifespan=running,
+        # The pages that show it load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    for group in _GROUPS:
+        app.include_router(group.router(service))
+    app.include_router(page.router())
+    problems.install(app, settings.retry_after)
+    app.openapi = openapi.document(app, closed=len(settings.keys) > 0)  # type: ignore[method-assign]
+    app.add_middleware(Gateway, settings=settings, metrics=service.metrics)
+    return app

@@ -1,0 +1,137 @@
+"""Keys: who may read, and who may write.
+
+A key is a long random text that only its owner has; the server knows its SHA-256. A key file has
+a line for each: a name, `read` or `write`, and that digest in hexadecimal.
+"""
+
+import hmac
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from hashlib import sha256
+from pathlib import Path
+
+from evichain.errors import SettingsError
+
+_RIGHT = "A line is: name, read or write, and the SHA-256 of the key (64 hexadecimal digits)."
+
+
+class Scope(IntEnum):
+    """What a key allows; writing includes reading."""
+
+    READ = 1
+    WRITE = 2
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key as the server knows it."""
+
+    name: str
+    scope: Scope
+    digest: bytes
+
+    @classmethod
+    def of(cls, name: str, scope: Scope, secret: str) -> "Key":
+        """The key that this secret is."""
+        return cls(name, scope, sha256(secret.encode()).digest())
+
+    @classmethod
+    def parse(cls, line: str, where: str = "") -> "Key":
+        """The key that a line of a key file tells.
+
+        >>> Key.parse(Key.of("page", Scope.READ, "secret").line).scope.name
+        'READ'
+        """
+        parts = line.split()
+        try:
+            name, scope, digest = parts
+            found = cls(name, Scope[scope.upper()], bytes.fromhex(digest))
+        except (ValueError, KeyError):
+            raise SettingsError("no key in this line", where=where, right=_RIGHT) from None
+        if len(found.digest) != sha256().digest_size:
+            raise SettingsError("no SHA-256 in this line", where=where, right=_RIGHT)
+        return found
+
+    @property
+    def line(self) -> str:
+        """The line of a key file."""
+        return f"{self.name} {self.scope.name.lower()} {self.digest.hex()}"
+
+
+class Keys:
+    """All keys that a server takes."""
+
+    def __init__(self, keys: Iterable[Key]) -> None:
+        self._keys = tuple(keys)
+        names = [key.name for key in self._keys]
+        for name in names:
+            if names.count(name) > 1:
+                right = "Give each key a name of its own."
+                raise SettingsError(f"two keys are called {name!r}", right=right)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._keys)
+
+    @classmethod
+    def read(cls, path: Path) -> "Keys":
+        """The keys of a key file; empty lines and those that begin with # are left out."""
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            said = getattr(error, "strerror", None) or "is no text"
+            right = "Name a key file."
+            raise SettingsError(f"cannot be read ({said})", where=str(path), right=right) from error
+        told = [(number, line.strip()) for number, line in enumerate(lines, start=1)]
+        return cls(
+            Key.parse(line, f"{path}, line {number}")
+            for number, line in told
+            if line and not line.startswith("#")
+        )
+
+    def find(self, secret: str) -> Key | None:
+        """The key that this is, if it is one; as fast for one that nearly is as for any other."""
+        digest = sha256(secret.encode("utf-8", "surrogatepass")).digest()
+        found = None
+        for key in self._keys:
+            if hmac.compare_digest(key.digest, digest):
+                found = key
+        return found
+
+
+def new_secret() -> str:
+    """A key for somebody: 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def presented(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The key that a request comes with: `X-API-Key`, or `Authorization: Bearer`."""
+    for name, value in headers:
+        if name == b"x-api-key":
+            return value.decode("latin-1").strip()
+        if name == b"authorization" and value[:7].lower() == b"bearer ":
+            return value[7:].decode("latin-1").strip()
+    return None
+
+
+# Questions that are too long for an address; they change nothing.
+_ASKED_BY_POST = frozenset(
+    {"/v1/recommendations", "/v1/predictions", "/v1/explanations", "/api/session/recommend"}
+)
+HEALTH = frozenset({"/health/live", "/health/ready", "/api/health/live", "/api/health/ready"})
+"""Where one asks how the server is."""
+
+
+def needed(method: str, path: str) -> Scope | None:
+    """What a request needs; None for what is open to all.
+
+    Whatever is not known here needs a key, so that a route cannot be forgotten.
+    """
+    reads = method in ("GET", "HEAD")
+    if reads and (path == "/" or path in HEALTH or path.startswith("/static/")):
+        return None
+    return Scope.READ if reads or (method == "POST" and path in _ASKED_BY_POST) else Scope.WRITE

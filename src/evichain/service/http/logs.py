@@ -1,0 +1,67 @@
+"""One line of JSON for each request, and for whatever else is said; without personal data.
+
+A request is logged by its route (`/v1/users/{user}/ratings`), never by its address, which tells
+who was asked about. Of an error that is a bug, the places in the code are logged and not its
+text, which may quote an id.
+"""
+
+import json
+import logging
+import sys
+import time
+import traceback
+from typing import TextIO
+
+request_log = logging.getLogger("evichain.http")
+_OURS = ("request_id", "method", "route", "status", "ms", "key", "error", "version", "ratings")
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+            + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {
+            name: value for name in _OURS if (value := getattr(record, name, None)) is not None
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = places(record.exc_info[1])
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+class PlainLines(logging.Formatter):
+    """A record as people read it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        values = [(name, getattr(record, name, None)) for name in _OURS]
+        told = [f"{name}={value}" for name, value in values if value is not None]
+        if record.exc_info and record.exc_info[1] is not None:
+            told.append(places(record.exc_info[1]))
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        return " ".join([clock, record.levelname.lower(), record.getMessage(), *told])
+
+
+def places(error: BaseException) -> str:
+    """What kind of error it is and where it was raised, but not what it says."""
+    frames = traceback.extract_tb(error.__traceback__)
+    shown = ", ".join(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in frames[-6:])
+    return f"{type(error).__name__} in {shown}" if shown else type(error).__name__
+
+
+def set_up(*, as_json: bool, stream: TextIO | None = None, requests: bool = True) -> None:
+    """Log to a stream, stderr by default; for a process that is a server and nothing else."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines() if as_json else PlainLines())
+    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = True
+    # Its lines hold addresses, and ours say the rest.
+    logging.getLogger("uvicorn.access").disabled = True
+    request_log.setLevel(logging.INFO if requests else logging.WARNING)

@@ -1,0 +1,77 @@
+"""Figures for Prometheus, and the latest latencies for the overview."""
+
+import os
+from collections import deque
+
+import numpy as np
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    multiprocess,
+)
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_KEPT = 2000
+SEVERAL = "PROMETHEUS_MULTIPROC_DIR"
+"""Where it is set, several workers share their figures in the folder that it names."""
+
+
+class Metrics:
+    """The figures of one application."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        self.requests = Counter(
+            "evichain_requests",
+            "Requests answered.",
+            ("method", "route", "status"),
+            registry=registry,
+        )
+        self.seconds = Histogram(
+            "evichain_request_seconds",
+            "Time to answer a request.",
+            ("method", "route"),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.refused = Counter(
+            "evichain_refused", "Requests sent away.", ("why",), registry=registry
+        )
+        self.in_progress = _gauge(registry, "evichain_in_progress", "Requests in progress.", "sum")
+        self.written = Counter("evichain_ratings_written", "Ratings put.", registry=registry)
+        self.ratings = _gauge(registry, "evichain_ratings", "Ratings held.")
+        self.users = _gauge(registry, "evichain_users", "Users with ratings.")
+        self.items = _gauge(registry, "evichain_items", "Items with ratings.")
+        self.version = _gauge(registry, "evichain_version", "Version of the ratings.")
+        self.rmse = _gauge(
+            registry,
+            "evichain_recent_rmse",
+            "Root mean squared error on the latest ratings, before they were learned from.",
+        )
+        self._latencies: deque[float] = deque(maxlen=_KEPT)
+
+    def recommended(self, seconds: float) -> None:
+        """Note how long a list of recommendations took."""
+        self._latencies.append(seconds)
+
+    def latency(self) -> tuple[float, float] | None:
+        """The median and the 99th percentile of the latest lists, in milliseconds."""
+        if not self._latencies:
+            return None
+        median, high = np.percentile(list(self._latencies), (50, 99)) * 1000
+        return float(median), float(high)
+
+    def text(self) -> bytes:
+        """Everything in the format of Prometheus; of all workers, where there are several."""
+        if SEVERAL not in os.environ:
+            return generate_latest(self._registry)
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
+
+
+def _gauge(registry: CollectorRegistry, name: str, help: str, mode: str = "max") -> Gauge:
+    return Gauge(name, help, registry=registry, multiprocess_mode=f"live{mode}")  # type: ignore[arg-type]

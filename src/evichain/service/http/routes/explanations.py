@@ -1,0 +1,94 @@
+"""Explanations: the evidence behind a prediction, as JSON, a picture or text."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse, Response
+
+from evichain.evidence.trace import Trace
+from evichain.service.http import models
+from evichain.service.http.service import Service
+from evichain.service.live.answers import Answers, Asker
+
+_SVG = "image/svg+xml"
+_TEXT = "text/plain; charset=utf-8"
+# A picture that is opened by itself runs nothing and loads nothing.
+_SVG_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+_FORMATS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The evidence, in the format asked for.",
+        "content": {
+            _SVG: {"schema": {"type": "string"}},
+            "text/plain": {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+def router(service: Service) -> APIRouter:
+    """The routes about evidence."""
+    routes = APIRouter(prefix="/v1", tags=["explanations"])
+
+    async def explained(
+        asker: Callable[[Answers], Asker], item: str, pieces: int, depth: int, format: models.Format
+    ) -> Response:
+        def work() -> Response:
+            answers = service.answers()
+            trace = answers.explain(asker(answers), item, pieces=pieces, depth=depth)
+            return response(trace, format)
+
+        return await service.work(work)
+
+    @routes.get(
+        "/users/{user}/explanations/{item}",
+        summary="Why a user is told so",
+        response_model=models.Explanation,
+        responses=_FORMATS,
+    )
+    async def explain(
+        user: models.PathId,
+        item: models.PathId,
+        pieces: Annotated[int, Query(ge=1, le=20)] = 5,
+        depth: Annotated[int, Query(ge=0, le=3)] = 1,
+        without: models.QueryIds = [],  # noqa: B006
+        format: models.Format = "json",
+    ) -> Response:
+        """The evidence behind the prediction of an item for a user.
+
+        `pieces` of each part's evidence are shown, `depth` steps deep; `without` leaves ratings
+        of the user's out, as if they had never been.
+        """
+        return await explained(
+            lambda answers: answers.user(user, without), item, pieces, depth, format
+        )
+
+    @routes.post(
+        "/explanations",
+        summary="Why anyone is told so",
+        response_model=models.Explanation,
+        responses=_FORMATS,
+    )
+    async def explain_by(body: models.ExplainBody) -> Response:
+        """The evidence behind the prediction of an item for someone with these ratings."""
+        ratings = [(one.item, one.rating) for one in body.ratings]
+        return await explained(
+            lambda answers: answers.guest(ratings, body.without),
+            body.item,
+            body.pieces,
+            body.depth,
+            body.format,
+        )
+
+    return routes
+
+
+def response(trace: Trace, format: models.Format) -> Response:
+    """A trace in a format."""
+    if format == "svg":
+        return Response(trace.svg(), media_type=_SVG, headers=_SVG_POLICY)
+    if format == "text":
+        return Response(trace.text(), media_type=_TEXT)
+    found = trace.to_dict()
+    found["user"], found["item"] = models.texts(found["user"]), models.texts(found["item"])
+    return JSONResponse(found)

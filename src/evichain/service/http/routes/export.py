@@ -1,0 +1,92 @@
+"""Export: all ratings, as they are at one moment, in bounded memory."""
+
+from collections.abc import AsyncIterator, Generator, Iterator
+from threading import Lock
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response, StreamingResponse
+
+from evichain.service.http.limits import Gate
+from evichain.service.http.problems import ProblemError
+from evichain.service.http.service import Service
+from evichain.service.store import Store
+
+_KINDS = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
+_CONTENT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "One rating a line.",
+        "content": {
+            "text/csv": {"schema": {"type": "string"}},
+            "application/x-ndjson": {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+def router(service: Service) -> APIRouter:
+    """The route that exports."""
+    routes = APIRouter(prefix="/v1", tags=["ratings"])
+    gate = Gate(service.settings.exports)
+
+    @routes.get(
+        "/export", summary="Export all ratings", responses=_CONTENT, response_class=Response
+    )
+    async def export(format: Annotated[Literal["csv", "ndjson"], Query()] = "csv") -> Response:
+        """All ratings with user_id, item_id, rating and timestamp, as they are at this moment."""
+        if not gate.enter():
+            retry = service.settings.retry_after
+            raise ProblemError(503, "Enough exports are under way.", retry_after=retry)
+        chunks = _Chunks(written(service.live.store, format))
+
+        def end() -> None:
+            # Not waited for: whoever was to take the rest may be gone, and this task with them.
+            service.exports.later(chunks.close)
+            gate.leave()
+
+        try:
+            # Before the answer begins: a store that is gone is still a clean 503.
+            first = await service.exports(next, chunks, b"")
+        except BaseException:
+            end()
+            raise
+
+        async def stream() -> AsyncIterator[bytes]:
+            try:
+                yield first
+                while chunk := await service.exports(next, chunks, b""):
+                    yield chunk
+            finally:
+                end()
+
+        names = {"Content-Disposition": f'attachment; filename="ratings.{format}"'}
+        return StreamingResponse(stream(), media_type=_KINDS[format], headers=names)
+
+    return routes
+
+
+class _Chunks(Iterator[bytes]):
+    """A generator that one thread may close while another is at it."""
+
+    def __init__(self, chunks: Generator[bytes, None, None]) -> None:
+        self._chunks, self._lock = chunks, Lock()
+
+    def __next__(self) -> bytes:
+        with self._lock:
+            return next(self._chunks)
+
+    def close(self) -> None:
+        with self._lock:
+            self._chunks.close()
+
+
+def written(store: Store, format: str) -> Generator[bytes, None, None]:
+    """The ratings as text, some at a time."""
+    with store.snapshot() as snapshot:
+        if format == "csv":
+            yield (",".join(snapshot.schema) + "\n").encode()
+        for frame in snapshot.frames():
+            if format == "csv":
+                yield frame.write_csv(include_header=False).encode()
+            else:
+                yield frame.write_ndjson().encode()

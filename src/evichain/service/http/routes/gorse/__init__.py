@@ -1,0 +1,21 @@
+"""Routes that answer clients of gorse, another recommender, as it would.
+
+Feedback is a rating here. What has no place in a store of ratings (labels, categories, types of
+feedback, users without ratings) is taken and forgotten; the comment of an item is its title.
+"""
+
+from fastapi import APIRouter
+
+from evichain.service.http.routes.gorse import entities, feedback, health, lists
+from evichain.service.http.service import Service
+
+
+def router(service: Service) -> APIRouter:
+    """All of them, under /api."""
+    routes = APIRouter(tags=["gorse"])
+    for group in (feedback, entities, lists, health):
+        routes.include_router(group.router(service))
+    return routes
+
+
+__all__ = ["router"]

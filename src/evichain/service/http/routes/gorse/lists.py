@@ -1,0 +1,122 @@
+"""Lists of items and users: recommended, alike, latest."""
+
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Header
+
+from evichain.errors import DataError, UnknownEntityError
+from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.side import Side
+from evichain.service.http import models as own
+from evichain.service.http.routes.gorse import models
+from evichain.service.http.routes.gorse.feedback import rating
+from evichain.service.http.service import Service
+from evichain.service.live.snapshot import Snapshot
+
+
+def router(service: Service) -> APIRouter:
+    """The routes that give lists."""
+    routes = APIRouter(prefix="/api")
+    scored: dict[str, Any] = {"response_model": list[models.Score] | list[str]}
+
+    def popular(n: int) -> list[models.Score]:
+        snapshot, found = service.live.snapshot, []
+        for place in service.tally().popular[:n].tolist():
+            ratings = snapshot.row(Side.ITEM, place)[1]
+            mean = float(ratings.mean()) if len(ratings) else 0.0
+            item = str(snapshot.rosters[Side.ITEM][place])
+            found.append(models.Score(id=item, score=mean))
+        return found
+
+    @routes.get("/recommend/{user}", summary="Recommend to a user", **scored)
+    @routes.get("/recommend/{user}/", include_in_schema=False, **scored)
+    async def recommend(
+        user: own.PathId,
+        n: models.N = 10,
+        offset: models.Offset = 0,
+        version: Annotated[str, Header(alias="X-API-Version")] = "1",
+    ) -> list[models.Score] | list[str]:
+        """What a user would rate highest: ids, or with `X-API-Version: 2` scores as well.
+
+        To users who have rated nothing, the items with most ratings, by their means.
+        """
+        answers = service.answers()
+        if answers.snapshot.index(Side.USER, user) == UNKNOWN:
+            found = await service.work(popular, n + offset)
+        else:
+            best = answers.recommend(answers.user(user), n + offset)
+            found = [models.Score(id=str(one.item), score=one.estimate) for one in best]
+        found = found[offset:]
+        return found if version == "2" else [one.id for one in found]
+
+    @routes.get("/recommend/{user}/{category}", summary="Recommend of a category")
+    async def recommend_category(user: own.PathId, category: own.PathId) -> list[models.Score]:
+        """Refused: categories are not kept."""
+        raise DataError("no categories are kept here", right="Ask without one.")
+
+    @routes.post("/session/recommend", summary="Recommend to anyone")
+    async def session(
+        body: models.Session, n: models.N = 10, offset: models.Offset = 0
+    ) -> list[models.Score]:
+        """What someone with this feedback would rate highest; nothing is stored."""
+        answers = service.answers()
+        asker = answers.guest([(one.item_id, rating(service, one.value)) for one in body])
+        best = answers.recommend(asker, n + offset)[offset:]
+        return [models.Score(id=str(one.item), score=one.estimate) for one in best]
+
+    @routes.get("/item/{item}/neighbors", summary="Items like another")
+    @routes.get("/item/{item}/neighbors/", include_in_schema=False)
+    async def items_like(
+        item: own.PathId, n: models.N = 10, offset: models.Offset = 0
+    ) -> list[models.Score]:
+        """The items whose embeddings are most like that of another."""
+        found = service.answers().similar(item, n + offset)[offset:]
+        return [models.Score(id=str(i), score=alike) for i, _, alike in found]
+
+    @routes.get("/user/{user}/neighbors", summary="Users like another")
+    @routes.get("/user/{user}/neighbors/", include_in_schema=False)
+    async def users_like(
+        user: own.PathId, n: models.N = 10, offset: models.Offset = 0
+    ) -> list[models.Score]:
+        """The users whose embeddings, as evidence, are most like that of another."""
+        snapshot = service.live.snapshot
+        return (await service.work(neighbours, snapshot, user, n + offset))[offset:]
+
+    @routes.get("/latest", summary="The items that came last")
+    async def latest(n: models.N = 10, offset: models.Offset = 0) -> list[models.Score]:
+        """The items that were rated for the first time last, by how many came before them."""
+        snapshot = service.live.snapshot
+        found: list[models.Score] = []
+        for place in reversed(range(len(snapshot.rows[Side.ITEM]))):
+            if len(found) == n + offset:
+                break
+            if len(snapshot.row(Side.ITEM, place)[0]):
+                item = str(snapshot.rosters[Side.ITEM][place])
+                found.append(models.Score(id=item, score=place))
+        return found[offset:]
+
+    return routes
+
+
+def neighbours(snapshot: Snapshot, user: str, n: int) -> list[models.Score]:
+    """The users most like another, by the angle between what they are as evidence."""
+    index = snapshot.index(Side.USER, user)
+    if index == UNKNOWN:
+        raise UnknownEntityError(f"unknown user {user!r}")
+    layer = snapshot.layers.get((1, Side.USER))
+    if layer is None or not layer.there[index]:
+        return []
+    rows, there = layer.rows.whole(), layer.there.whole()
+    alike = (
+        rows @ rows[index] / (np.linalg.norm(rows, axis=1) * np.linalg.norm(rows[index]) + 1e-12)
+    )
+    alike[~there] = -np.inf
+    alike[index] = -np.inf
+    best = np.argsort(-alike, kind="stable")[:n]
+    roster = snapshot.rosters[Side.USER]
+    return [
+        models.Score(id=str(roster[place]), score=float(alike[place]))
+        for place in best.tolist()
+        if np.isfinite(alike[place])
+    ]

@@ -1,0 +1,72 @@
+"""Items: search for them, what is known of one, which are like it, what it is called."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from evichain.errors import UnknownEntityError
+from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.side import Side
+from evichain.service.http import models
+from evichain.service.http.service import Service
+from evichain.service.store import LONGEST_TITLE
+
+
+def router(service: Service) -> APIRouter:
+    """The routes about items."""
+    routes = APIRouter(prefix="/v1/items", tags=["items"])
+
+    def search(text: str, n: int) -> list[models.Item]:
+        answers = service.answers()
+        if text.strip():
+            return [
+                models.Item(id=str(item), title=title, ratings=ratings)
+                for item, title, ratings in answers.search(text, n)
+            ]
+        roster = answers.snapshot.rosters[Side.ITEM]
+        return [details(str(roster[place])) for place in service.tally().popular[:n].tolist()]
+
+    def details(item: str) -> models.ItemDetails:
+        snapshot, titles = service.live.snapshot, service.live.titles
+        index = snapshot.index(Side.ITEM, item)
+        title = titles.title(item)
+        if index == UNKNOWN and title == item:
+            raise UnknownEntityError(
+                f"unknown item {item!r}", right="Ask for items with ratings or a title."
+            )
+        ratings = snapshot.row(Side.ITEM, index)[1]
+        mean = float(ratings.mean()) if len(ratings) else None
+        return models.ItemDetails(id=item, title=title, ratings=len(ratings), mean=mean)
+
+    @routes.get("", summary="Search for items")
+    async def find(
+        search_: Annotated[str, Query(alias="search", max_length=LONGEST_TITLE)] = "",
+        n: models.Count = 10,
+    ) -> models.Items:
+        """The items whose titles hold every word; those with most ratings without any word."""
+        return models.Items(items=await service.work(search, search_, n))
+
+    @routes.get("/{item}", summary="One item")
+    async def one(item: models.PathId) -> models.ItemDetails:
+        """The title of an item, how many ratings it has and their mean."""
+        return details(item)
+
+    @routes.put("/{item}", summary="Give an item a title")
+    async def name(item: models.PathId, body: models.TitleBody) -> models.Item:
+        """Set the title of an item, whether or not it has ratings."""
+        native = service.native(Side.ITEM, item)
+        await service.write(lambda: service.live.store.put_titles({native: body.title}))
+        snapshot = service.live.snapshot
+        ratings = len(snapshot.row(Side.ITEM, snapshot.index(Side.ITEM, native))[0])
+        title = service.live.titles.title(native)
+        return models.Item(id=str(native), title=title, ratings=ratings)
+
+    @routes.get("/{item}/similar", summary="Items like another")
+    async def similar(item: models.PathId, n: models.Count = 10) -> models.Similar:
+        """The items whose embeddings are most like that of another."""
+        found = service.answers().similar(item, n)
+        return models.Similar(
+            items=[models.Alike(id=str(i), title=title, similarity=s) for i, title, s in found]
+        )
+
+    return routes

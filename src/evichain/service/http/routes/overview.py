@@ -1,0 +1,72 @@
+"""The overview, health, readiness and metrics."""
+
+import time
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from evichain.service.http import models
+from evichain.service.http.readiness import Readiness
+from evichain.service.http.service import Service
+
+
+def router(service: Service) -> APIRouter:
+    """The routes about the service itself."""
+    routes = APIRouter(tags=["service"])
+    ready = Readiness(service)
+
+    @routes.get("/v1/overview", summary="How much, how good, how fast")
+    async def overview() -> models.Overview:
+        """Counts (a few seconds old at most), the model, its latest error and its speed."""
+        counted = await service.work(service.tally)
+        live, snapshot = service.live, service.live.snapshot
+        latency = service.metrics.latency() or (None, None)
+        return models.Overview(
+            ratings=counted.ratings,
+            users=counted.users,
+            items=counted.items,
+            parameters=sum(p.numel() for p in snapshot.chain.parameters()),
+            recipe=live.model.recipe,
+            scale=models.ScaleSpan(
+                low=snapshot.scale.low,
+                high=snapshot.scale.high,
+                levels=snapshot.scale.levels.tolist(),
+            ),
+            version=snapshot.version,
+            recent_rmse=live.recent.rmse,
+            recent_ratings=live.recent.count,
+            latency_p50_ms=latency[0],
+            latency_p99_ms=latency[1],
+            uptime_seconds=time.monotonic() - service.began,
+        )
+
+    @routes.get("/health/live", summary="Whether the process answers")
+    async def alive() -> models.Health:
+        """Always ok: that it answers is the answer."""
+        return models.Health(status="ok")
+
+    @routes.get("/health/ready", summary="Whether the store can be reached")
+    async def is_ready() -> models.Health:
+        """Ok when the store can be reached, and 503 when not."""
+        await ready.check()
+        return models.Health(status="ok")
+
+    @routes.get(
+        "/metrics",
+        summary="Figures for Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
+    async def metrics() -> Response:
+        """Requests, latencies, what was refused, counts, and the error on the latest ratings."""
+        counted = await service.work(service.tally)
+        figures = service.metrics
+        figures.ratings.set(counted.ratings)
+        figures.users.set(counted.users)
+        figures.items.set(counted.items)
+        figures.version.set(service.live.snapshot.version)
+        figures.rmse.set(service.live.recent.rmse or float("nan"))
+        return Response(figures.text(), media_type=CONTENT_TYPE_LATEST)
+
+    return routes

@@ -1,0 +1,152 @@
+"""Ratings: put, delete, list, one or many at a time; erase a user."""
+
+import base64
+import binascii
+import json
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from evichain.errors import DataError, UnknownEntityError
+from evichain.ratings.ids import Id
+from evichain.ratings.side import Side
+from evichain.service.http import models
+from evichain.service.http.service import Service
+from evichain.service.store import LARGEST_BATCH
+from evichain.service.store.rows import Rating
+
+LARGEST_PAGE = 1000
+
+
+def router(service: Service) -> APIRouter:
+    """The routes about ratings."""
+    routes = APIRouter(prefix="/v1", tags=["ratings"])
+    store = service.live.store
+
+    @routes.put("/users/{user}/ratings/{item}", summary="Put a rating")
+    async def put(
+        user: models.PathId, item: models.PathId, body: models.RatingBody
+    ) -> models.Written:
+        """Add or change a rating. It is on disk and in all answers here when this is answered."""
+        return await written(service, [(user, item, body.rating, body.timestamp)])
+
+    @routes.delete("/users/{user}/ratings/{item}", summary="Delete a rating")
+    async def delete(user: models.PathId, item: models.PathId) -> models.Deleted:
+        """Delete a rating; harmless when there is none."""
+        return await deleted(service, [(user, item)])
+
+    @routes.get("/users/{user}/ratings", summary="All ratings of a user")
+    async def of_user(user: models.PathId) -> models.UserRatings:
+        """All ratings of a user with titles, the latest last."""
+        found = await service.work(store.ratings_of, Side.USER, service.native(Side.USER, user))
+        if not found:
+            raise UnknownEntityError(
+                f"unknown user {user!r}", right="Ask for users who have rated something."
+            )
+        title = service.live.titles.title
+        return models.UserRatings(
+            user=str(found[0].user),
+            ratings=[
+                models.Rated(
+                    item=str(row.item),
+                    title=title(row.item),
+                    rating=row.rating,
+                    timestamp=row.timestamp,
+                )
+                for row in found
+            ],
+        )
+
+    @routes.delete("/users/{user}", summary="Erase a user", tags=["users"])
+    async def erase(user: models.PathId) -> models.Deleted:
+        """Erase all ratings of a user, from the log of changes too.
+
+        All answers are then as if they had never been. Harmless when there are none.
+        """
+        who = service.native(Side.USER, user)
+        count = await service.write(lambda: store.erase(who))
+        return models.Deleted(deleted=count, version=service.live.snapshot.version)
+
+    @routes.post("/ratings", summary="Put many ratings")
+    async def put_many(body: models.RatingRows) -> models.Written:
+        """Add or change up to 10,000 ratings: all of them, or none."""
+        rows = [(row.user, row.item, row.rating, row.timestamp) for row in body.ratings]
+        return await written(service, rows)
+
+    @routes.post("/ratings/delete", summary="Delete many ratings")
+    async def delete_many(body: models.Pairs) -> models.Deleted:
+        """Delete up to 10,000 ratings; those that are not there do not matter."""
+        return await deleted(service, [(pair.user, pair.item) for pair in body.ratings])
+
+    @routes.get("/ratings", summary="All ratings, page by page")
+    async def page(
+        after: Annotated[str | None, Query(max_length=4 * LARGEST_PAGE)] = None,
+        limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE)] = 100,
+    ) -> models.RatingsPage:
+        """Some ratings, in the order of their ids; `after` is what the page before gave."""
+        place = None if after is None else read_cursor(after)
+        found = await service.work(store.page, limit, after=place)
+        return models.RatingsPage(
+            ratings=[row_of(row) for row in found.ratings],
+            after=None if found.after is None else cursor(found.after),
+        )
+
+    return routes
+
+
+def row_of(row: Rating) -> models.Row:
+    """A rating of the store as it is answered."""
+    return models.Row(
+        user=str(row.user), item=str(row.item), rating=row.rating, timestamp=row.timestamp
+    )
+
+
+async def written(
+    service: Service, rows: Sequence[tuple[str, str, float, int | None]]
+) -> models.Written:
+    """Put ratings that are on the scale; those without a time have it now."""
+    scale, now = service.live.snapshot.scale, int(time.time())
+    for number, (_, _, rating, _) in enumerate(rows, start=1):
+        if not scale.low <= rating <= scale.high:
+            raise DataError(
+                f"rating {number} is {rating:g}",
+                right=f"Ratings go from {scale.low:g} to {scale.high:g} here.",
+            )
+    found = [
+        (
+            service.native(Side.USER, user),
+            service.native(Side.ITEM, item),
+            rating,
+            now if at is None else at,
+        )
+        for user, item, rating, at in rows
+    ]
+    result = await service.write(lambda: service.live.store.put(found))
+    service.metrics.written.inc(result.new + result.changed)
+    return models.Written(**result._asdict(), version=service.live.snapshot.version)
+
+
+async def deleted(service: Service, pairs: Sequence[tuple[str, str]]) -> models.Deleted:
+    """Delete ratings."""
+    found = [(service.native(Side.USER, u), service.native(Side.ITEM, i)) for u, i in pairs]
+    count = await service.write(lambda: service.live.store.delete(found))
+    return models.Deleted(deleted=count, version=service.live.snapshot.version)
+
+
+def cursor(after: tuple[Id, Id]) -> str:
+    """Where a page begins, as an opaque text."""
+    return base64.urlsafe_b64encode(json.dumps(after).encode()).decode()
+
+
+def read_cursor(text: str) -> tuple[Id, Id]:
+    """What `cursor` made."""
+    try:
+        user, item = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, TypeError, RecursionError):
+        raise DataError("this is no cursor", right="Give what a page had as `after`.") from None
+    return user, item
+
+
+assert LARGEST_PAGE <= LARGEST_BATCH

@@ -1,0 +1,122 @@
+"""A server: a model and a store behind an address, in one process or several."""
+
+import os
+import socket
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+import uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict
+from uvicorn.supervisors import Multiprocess
+
+from evichain.errors import SettingsError
+from evichain.recommender import REC
+from evichain.service.http import logs
+from evichain.service.http.app import create_app
+from evichain.service.http.metrics import SEVERAL
+from evichain.service.http.settings import Settings
+from evichain.service.live.following import Following
+from evichain.service.store import Store, open_store
+
+_SERVING = "EVICHAIN_SERVING"
+"""The variable that tells workers what to serve."""
+_TURN = 0.0005
+"""Seconds that a thread may go on while another waits for its turn."""
+_GRACE = 10
+"""Seconds that requests in progress have when the server is told to stop."""
+
+
+class Serving(BaseModel):
+    """What to serve, and how."""
+
+    model_config = ConfigDict(frozen=True)
+
+    model: Path
+    store: str
+    settings: Settings = Settings()
+    json_logs: bool = False
+
+    def app(self) -> FastAPI:
+        """The application, with everything loaded."""
+        logs.set_up(as_json=self.json_logs)
+        torch.set_num_threads(1)
+        # A thread that learns from a rating would keep those who ask waiting at every turn.
+        sys.setswitchinterval(_TURN)
+        store = open_store(self.store)
+        return create_app(Following(REC.load(self.model), store), self.settings)
+
+
+def fill(store: Store, model: REC) -> int:
+    """Put a model's own ratings and titles into a store that is empty; how many ratings."""
+    if store.version():
+        return 0
+    ratings = model.graph.to_ratings()
+    store.import_ratings(ratings, progress=True)
+    return len(ratings)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there.
+
+    Raises:
+        SettingsError: something else does already, or there is no such address.
+    """
+    where = f"{host}:{port}"
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.create_server(address[:2], family=family, backlog=2048)
+    except OverflowError as error:
+        raise SettingsError("no such port", where=where) from error
+    except OSError as error:
+        raise SettingsError(
+            f"cannot listen there ({error.strerror or error})",
+            where=where,
+            right="Give another --port or --host, or stop what listens there.",
+        ) from error
+    listening.set_inheritable(True)
+    return listening
+
+
+def address_of(listening: socket.socket) -> str:
+    """The address to type into a browser."""
+    host, port = listening.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):
+        host = "localhost"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run(serving: Serving, listening: socket.socket, workers: int = 1) -> None:
+    """Serve until told to stop."""
+    if workers == 1:
+        uvicorn.Server(config(serving.app())).run(sockets=[listening])
+        return
+    os.environ[_SERVING] = serving.model_dump_json()
+    with tempfile.TemporaryDirectory(prefix="evichain-metrics-") as figures:
+        os.environ[SEVERAL] = figures
+        shared = config(f"{__name__}:worker", workers=workers, factory=True)
+        Multiprocess(shared, sockets=[listening]).run()
+
+
+def worker() -> FastAPI:
+    """The application of one worker of several."""
+    return Serving.model_validate_json(os.environ[_SERVING]).app()
+
+
+def config(app: FastAPI | str, workers: int = 1, factory: bool = False) -> uvicorn.Config:
+    """How uvicorn serves an application here."""
+    return uvicorn.Config(
+        app,
+        workers=workers,
+        factory=factory,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        lifespan="on",
+        timeout_graceful_shutdown=_GRACE,
+        # A worker that reads many ratings is busy for a while.
+        timeout_worker_healthcheck=60,
+    )

@@ -1,0 +1,70 @@
+"""What the routes share: the live model, threads, figures; one of each for an application."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from evichain.ratings.ids import Id
+from evichain.ratings.side import Side
+from evichain.service.http.metrics import Metrics
+from evichain.service.http.settings import Settings
+from evichain.service.http.tally import Tally
+from evichain.service.http.work import Work
+from evichain.service.live.answers import Answers
+from evichain.service.live.following import Following
+from evichain.service.store.checks import checked_id
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Service:
+    """What an application is made of."""
+
+    live: Following
+    settings: Settings
+    metrics: Metrics
+    work: Work
+    exports: Work
+    watch: Work
+    tally: Tally
+    began: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(cls, live: Following, settings: Settings) -> "Service":
+        def work(threads: int) -> Work:
+            return Work(threads, settings.timeout, settings.retry_after)
+
+        return cls(
+            live,
+            settings,
+            Metrics(),
+            work(settings.threads),
+            work(settings.exports),
+            work(1),
+            Tally(live),
+        )
+
+    def answers(self) -> Answers:
+        """Answers from what is known now; one for each request."""
+        return Answers(self.live)
+
+    def native(self, side: Side, text: str) -> Id:
+        """The id that a part of a path or a body means, as the store is to know it."""
+        return checked_id(self.live.native(side, text), side)
+
+    async def write(self, change: Callable[[], R]) -> R:
+        """Change the store; done when it is on disk and known here."""
+
+        def durable() -> R:
+            result = change()
+            self.live.catch_up()
+            return result
+
+        return await self.work(durable)
+
+    def close(self) -> None:
+        """Let go of all threads."""
+        for work in (self.work, self.exports, self.watch):
+            work.close()

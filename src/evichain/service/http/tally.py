@@ -1,0 +1,68 @@
+"""How much there is, counted from the snapshot at most every few seconds."""
+
+import time
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from evichain.kernels import Longs
+from evichain.service.live.following import Following
+from evichain.service.live.rows import LiveRows
+from evichain.service.live.snapshot import Snapshot
+
+_FRESH = 5.0
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What there was at a version; `popular` are the rated items, most ratings first."""
+
+    version: int
+    ratings: int
+    users: int
+    items: int
+    popular: Longs
+
+
+class Tally:
+    """Counts, and keeps the result for a while: it takes time linear in users and items."""
+
+    def __init__(self, live: Following) -> None:
+        self._live, self._lock = live, Lock()
+        self._counted: Counted | None = None
+        self._at = 0.0
+
+    def __call__(self) -> Counted:
+        """What there is, or was a few seconds ago."""
+        with self._lock:
+            stale = time.monotonic() - self._at > _FRESH
+            snapshot = self._live.snapshot
+            if self._counted is None or (stale and self._counted.version != snapshot.version):
+                self._counted = counted(snapshot)
+                self._at = time.monotonic()
+            return self._counted
+
+
+def counted(snapshot: Snapshot) -> Counted:
+    """Count everything."""
+    users, items = (lengths(rows) for rows in snapshot.rows)
+    popular = np.argsort(-items, kind="stable")[: np.count_nonzero(items)]
+    return Counted(
+        snapshot.version,
+        int(users.sum()),
+        int(np.count_nonzero(users)),
+        int(np.count_nonzero(items)),
+        popular,
+    )
+
+
+def lengths(rows: LiveRows) -> Longs:
+    """How many ratings each entity of a side has."""
+    found = np.zeros(len(rows), np.int64)
+    first = np.diff(rows.graph.rows[rows.side].indptr)
+    found[: len(first)] = first
+    newer = rows.newer.whole()
+    for place in np.flatnonzero(newer != None).tolist():  # noqa: E711
+        found[place] = len(newer[place][0])
+    return found

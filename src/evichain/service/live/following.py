@@ -1,0 +1,159 @@
+"""A live engine that follows a store: what anyone writes there, it knows soon after."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from threading import Event, Lock, Thread
+
+import numpy as np
+
+from evichain.engine import Engine
+from evichain.errors import StaleVersionError, StoreUnavailableError
+from evichain.evidence.pool import Pool
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import UNKNOWN, Id
+from evichain.ratings.side import Side
+from evichain.recommender import REC
+from evichain.service.live.engine import Change, LiveEngine
+from evichain.service.live.recent import Recent
+from evichain.service.live.snapshot import Snapshot
+from evichain.service.live.titles import Titles
+from evichain.service.store import Store
+from evichain.service.store.rows import Change as Stored
+from evichain.service.store.rows import Erased, Rated, Titled, Unrated
+
+_WAIT = 0.5
+_PORTION = 1000
+_JUDGED = 20
+"""Of so many ratings that come at once, each is judged before it is learned from."""
+
+log = logging.getLogger("evichain.live")
+
+
+class Following:
+    """The ratings of a store behind a trained model, up to date.
+
+    Whoever wrote to the store calls `catch_up`, and finds it in the next `snapshot`; writes of
+    other processes are found by a thread, after `start`.
+    """
+
+    def __init__(self, model: REC, store: Store) -> None:
+        self.model, self.store = model, store
+        self.recent = Recent()
+        self._lock, self._stop = Lock(), Event()
+        self._thread: Thread | None = None
+        self._live, self.titles = self._built()
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Everything as of the latest version known here."""
+        return self._live.snapshot
+
+    def start(self) -> None:
+        """Follow the store in the background."""
+        self._thread = Thread(target=self._follow, name="evichain-follow", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop following."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def catch_up(self) -> Snapshot:
+        """Take in all that is in the store by now."""
+        with self._lock:
+            while True:
+                live = self._live
+                try:
+                    found = self.store.changes_since(live.snapshot.version, _PORTION)
+                except StaleVersionError:
+                    self._live, self.titles = self._built()
+                    continue
+                if found.version == live.snapshot.version:
+                    return live.snapshot
+                self._take_in(live, found.changes, found.version)
+
+    def native(self, side: Side, text: str) -> Id:
+        """An id as the store is to know it: as it does already, or in the kind of its side.
+
+        An id that could be an integer is one, unless those of its side are text.
+        """
+        roster = self.snapshot.rosters[side]
+        index = roster.index(text)
+        if index != UNKNOWN:
+            return int(text) if text in self._integers[side] else roster[index]
+        if self.model.graph.ids[side].integers and _is_integer(text):
+            return int(text)
+        return text
+
+    def _take_in(self, live: LiveEngine, stored: Sequence[Stored], version: int) -> None:
+        changes: list[Change] = []
+        named: dict[Id, str | None] = {}
+        for change in stored:
+            match change:
+                case Rated():
+                    changes.append(Change(change.user, change.item, change.rating))
+                case Unrated():
+                    changes.append(Change(change.user, change.item))
+                case Erased():
+                    changes.append(Change(change.user, None))
+                case Titled():
+                    named[change.item] = change.title
+        if len(changes) <= _JUDGED:
+            self._judge(live.snapshot, changes)
+        if named:
+            self.titles = self.titles.changed(named)
+        live.apply(changes, version)
+
+    def _judge(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
+        for change in changes:
+            if change.item is None or change.rating is None:
+                continue
+            user = snapshot.stored_user(snapshot.index(Side.USER, change.user))
+            item = np.array([snapshot.index(Side.ITEM, change.item)])
+            estimate = snapshot.estimates(user, item)[0][0]
+            self.recent.note(float(estimate) - change.rating)
+
+    def _built(self) -> tuple[LiveEngine, Titles]:
+        """Everything anew, from the ratings in the store."""
+        with self.store.snapshot() as stored:
+            version, ratings, titles = stored.version, stored.ratings(), stored.titles()
+            # Among text, a table has them as text; the store must not get them twice.
+            self._integers = tuple(frozenset(map(str, stored.integers(side))) for side in Side)
+        engine = self.model.engine
+        graph = Graph.build(ratings) if len(ratings) else engine.graph.emptied()
+        pool = Pool.of(graph, engine.pool.ids)
+        live = LiveEngine(
+            Engine(engine.chain, pool, engine.settings), version, scale=engine.graph.scale
+        )
+        log.info("built from the store", extra={"version": version, "ratings": len(ratings)})
+        return live, Titles.of(titles)
+
+    def _follow(self) -> None:
+        while not self._stop.is_set():
+            try:
+                if self.store.wait(self.snapshot.version, _WAIT) > self.snapshot.version:
+                    self.catch_up()
+            except StoreUnavailableError:
+                self._stop.wait(_WAIT)
+            except Exception:
+                # Whatever it was: who stops following answers from the past for ever.
+                log.exception("cannot follow the store")
+                self._stop.wait(10 * _WAIT)
+
+
+def _is_integer(text: str) -> bool:
+    try:
+        number = int(text)
+    except ValueError:
+        return False
+    return str(number) == text and -(2**63) <= number < 2**63
+
+
+def missing_titles(model: REC, titles: Titles) -> Mapping[Id, str]:
+    """Titles that a model knows and a store does not."""
+    known = model.graph.titles
+    if known is None:
+        return {}
+    rows = known.select("item_id", "title").iter_rows()
+    return {item: title for item, title in rows if titles.title(item) == str(item)}

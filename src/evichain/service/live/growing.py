@@ -1,0 +1,83 @@
+"""What is only ever added to: readers see the part that was there when they looked."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evichain.evidence.pool import Pool
+from evichain.kernels import Ints, Keys
+from evichain.ratings.ids import UNKNOWN, Id, stable_key
+from evichain.ratings.side import Side
+
+
+class Growing:
+    """A flat array with room at its end.
+
+    >>> array = Growing(np.array([3, 4]))
+    >>> array.append(5)
+    >>> array.view.tolist()
+    [3, 4, 5]
+    """
+
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        self._room = np.array(values)
+        self._length = len(values)
+
+    def append(self, value: Any) -> None:
+        """Add a value; views taken before are not disturbed."""
+        if self._length == len(self._room):
+            room = np.empty(max(16, 2 * self._length), self._room.dtype)
+            room[: self._length] = self._room
+            self._room = room
+        self._room[self._length] = value
+        self._length += 1
+
+    @property
+    def view(self) -> npt.NDArray[Any]:
+        """All values so far, to be read, or changed in place by the one writer."""
+        return self._room[: self._length]
+
+
+class Roster:
+    """The entities of one side that have been met: ids, keys and prototype numbers by index.
+
+    An id is known by its text: 7 and "7" are the same.
+    """
+
+    def __init__(self, pool: Pool, side: Side) -> None:
+        ids = pool.graph.ids[side]
+        self._ids: list[Id] = ids.values.to_list()
+        self._index = {str(identifier): index for index, identifier in enumerate(self._ids)}
+        self._number = {str(identifier): n for n, identifier in enumerate(pool.ids[side])}
+        self._keys = Growing(ids.keys)
+        self._slot = Growing(pool.sides[side].slot)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, index: int) -> Id:
+        return self._ids[index]
+
+    def index(self, identifier: object) -> int:
+        """The index of an id; UNKNOWN when it was never met."""
+        return self._index.get(str(identifier), UNKNOWN)
+
+    def meet(self, identifier: Id) -> int:
+        """The index of an id, from now on at the latest."""
+        found = self.index(identifier)
+        if found != UNKNOWN:
+            return found
+        self._keys.append(stable_key(identifier))
+        self._slot.append(self._number.get(str(identifier), -1))
+        self._ids.append(identifier)
+        self._index[str(identifier)] = len(self._ids) - 1
+        return len(self._ids) - 1
+
+    @property
+    def keys(self) -> Keys:
+        return self._keys.view
+
+    @property
+    def slot(self) -> Ints:
+        return self._slot.view

@@ -1,0 +1,160 @@
+"""Rows of a side that change: those of a graph, and newer ones laid over them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from evichain.kernels import Floats, Ints, Keys, Longs, kernel
+from evichain.ratings.graph import Graph
+from evichain.ratings.hashing import pair_hash
+from evichain.ratings.rows import Rows
+from evichain.ratings.side import Side
+from evichain.service.live.pages import Pages
+
+Row = tuple[Ints, Floats]
+"""Opposite indices in the order of their hashes, and the ratings between."""
+
+Changes = Mapping[int, Mapping[int, float | None]]
+"""New ratings by entity and opposite entity; None for one that is taken back."""
+
+_NOBODY: Row = (np.empty(0, np.int32), np.empty(0, np.float32))
+_EVERYTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@dataclass(frozen=True)
+class LiveRows:
+    """One version of a side's rows."""
+
+    side: Side
+    graph: Graph
+    newer: Pages
+
+    @classmethod
+    def of(cls, graph: Graph, side: Side) -> "LiveRows":
+        """The rows as they are in a graph."""
+        return cls(side, graph, Pages.of(np.full(len(graph.rows[side]), None, object)))
+
+    def __len__(self) -> int:
+        return len(self.newer)
+
+    def row(self, index: int) -> Row:
+        """The row of one entity."""
+        newer: Row | None = self.newer[index] if index < len(self) else _NOBODY
+        if newer is not None:
+            return newer
+        rows = self.graph.rows[self.side]
+        if index >= len(rows):
+            return _NOBODY
+        others, codes = rows.row(index)
+        return others, self.graph.scale.decode(codes)
+
+    def gather(self, indices: Longs) -> Rows:
+        """The rows of some entities as rows of their own; codes are the ratings."""
+        found = [self.row(index) for index in indices.tolist()]
+        ptr = np.zeros(len(found) + 1, np.int64)
+        np.cumsum([len(others) for others, _ in found], out=ptr[1:])
+        if not found:
+            return Rows(ptr, *_NOBODY)
+        return Rows(ptr, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+    def changed(self, changes: Changes, keys: Keys, other_keys: Keys) -> "LiveRows":
+        """The next version, with these ratings by (entity, opposite entity); None removes one."""
+        touched = np.array(sorted(changes), np.int64)
+        fresh = np.empty(len(touched), object)
+        for place, index in enumerate(touched.tolist()):
+            new = changes[index]
+            others = np.fromiter(new, np.int32, len(new))
+            values = [np.nan if rating is None else rating for rating in new.values()]
+            fresh[place] = merged(
+                int(self.side),
+                keys[index],
+                other_keys,
+                *self.row(index),
+                others,
+                np.array(values, np.float32),
+            )
+        newer = self.newer.grown(len(keys)).changed(touched, fresh)
+        return LiveRows(self.side, self.graph, newer)
+
+
+@kernel
+def merged(
+    side: int,
+    key: np.uint64,
+    other_keys: Keys,
+    others: Ints,
+    ratings: Floats,
+    new_others: Ints,
+    new_ratings: Floats,
+) -> Row:
+    """A row with other ratings of some; those that are NaN are taken out."""
+    hashes = np.empty(len(new_others), np.uint64)
+    for i in range(len(new_others)):
+        hashes[i] = pair_hash(side, key, other_keys[new_others[i]])
+    out_others = np.empty(len(others) + len(new_others), np.int32)
+    out_ratings = np.empty(len(others) + len(new_others), np.float32)
+    done = filled = 0
+    for i in np.argsort(hashes):
+        low, high = done, len(others)
+        while low < high:
+            middle = (low + high) // 2
+            if pair_hash(side, key, other_keys[others[middle]]) < hashes[i]:
+                low = middle + 1
+            else:
+                high = middle
+        out_others[filled : filled + low - done] = others[done:low]
+        out_ratings[filled : filled + low - done] = ratings[done:low]
+        filled += low - done
+        done = low + (low < len(others) and others[low] == new_others[i])
+        if not np.isnan(new_ratings[i]):
+            out_others[filled], out_ratings[filled] = new_others[i], new_ratings[i]
+            filled += 1
+    rest = len(others) - done
+    out_others[filled : filled + rest] = others[done:]
+    out_ratings[filled : filled + rest] = ratings[done:]
+    return out_others[: filled + rest].copy(), out_ratings[: filled + rest].copy()
+
+
+@kernel
+def cuts(
+    side: int,
+    limit: int,
+    entities: Longs,
+    indptr: Longs,
+    indices: Ints,
+    keys: Keys,
+    other_keys: Keys,
+) -> Keys:
+    """The largest hash among the first `limit` of each row; the largest there is in short ones."""
+    out = np.full(len(entities), _EVERYTHING, np.uint64)
+    for i in range(len(entities)):
+        if indptr[i + 1] - indptr[i] > limit:
+            other = indices[indptr[i] + limit - 1]
+            out[i] = pair_hash(side, keys[entities[i]], other_keys[other])
+    return out
+
+
+@kernel
+def citing(
+    side: int,
+    cited: Longs,
+    indptr: Longs,
+    indices: Ints,
+    keys: Keys,
+    cited_keys: Keys,
+    cut: Keys,
+) -> Longs:
+    """Who of `side` has one of these opposite entities among the first of their row.
+
+    Args:
+        cited: opposite entities; `indptr` and `indices` are their rows.
+        keys, cut: of `side`, by index.
+    """
+    found = np.zeros(len(keys), np.bool_)
+    for i in range(len(cited)):
+        for k in range(indptr[i], indptr[i + 1]):
+            entity = indices[k]
+            if pair_hash(side, keys[entity], cited_keys[cited[i]]) <= cut[entity]:
+                found[entity] = True
+    return np.flatnonzero(found)

@@ -1,0 +1,201 @@
+"""One version of everything, and what it answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from evichain.evidence.choice import choose
+from evichain.evidence.policy import Policy
+from evichain.kernels import Flags, Floats, Longs
+from evichain.model.chain import Chain
+from evichain.model.inference import Ends, read
+from evichain.model.layers import Layer
+from evichain.model.single import SingleUser
+from evichain.protocol import Prediction
+from evichain.ranking import NOTHING, top
+from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.rows import Rows, build_rows
+from evichain.ratings.scale import Scale
+from evichain.ratings.side import Side
+from evichain.service.live.growing import Roster
+from evichain.service.live.layers import LiveLayers
+from evichain.service.live.rows import LiveRows, Row
+
+_NO_KEY = np.zeros(1, np.uint64)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Ratings and embeddings at a version; immutable, so that any thread may ask it anything.
+
+    Attributes:
+        version: that of the last change it holds.
+        items: what the head makes of every item; the last one is a stranger, so that UNKNOWN
+            finds it.
+    """
+
+    version: int
+    chain: Chain
+    single: SingleUser | None
+    policy: Policy
+    scale: Scale
+    rosters: tuple[Roster, Roster]
+    rows: tuple[LiveRows, LiveRows]
+    layers: LiveLayers
+    items: Ends
+
+    def index(self, side: Side, identifier: object) -> int:
+        """The index of an id; UNKNOWN when it has no ratings."""
+        found = self.rosters[side].index(identifier)
+        return found if len(self.row(side, found)[0]) else UNKNOWN
+
+    def row(self, side: Side, index: int) -> Row:
+        """What someone rated, or was rated by; nothing of UNKNOWN."""
+        return self.rows[side].row(len(self.rows[side]) if index == UNKNOWN else index)
+
+    def user(self, row: Row) -> Ends:
+        """What the head makes of a user with these ratings."""
+        chosen, links = self.evidence(Side.USER, row)
+        if self.single is not None and len(chosen):
+            made = self.single.row(self.layers[1, Side.ITEM].rows.take(chosen), links)
+            return self.single.end(made)
+        found = self.user_layer(row)
+        return read(self.chain, Side.USER, found.rows, found.there)
+
+    def stored_user(self, index: int) -> Ends:
+        """What the head makes of a user."""
+        stored = self.stored_layer(index)
+        if stored is None:
+            return self.user(self.row(Side.USER, index))
+        return read(self.chain, Side.USER, stored.rows, stored.there)
+
+    def guest_row(self, items: Sequence[int], ratings: Sequence[float]) -> Row:
+        """The row of someone who is in no store."""
+        others = np.array(items, np.int32)
+        values, own = np.array(ratings, np.float32), np.zeros(len(items), np.int32)
+        keys = self.rosters[Side.ITEM].keys
+        built = build_rows(Side.USER, own, others, values, np.zeros(1, np.uint64), keys)
+        return built.indices, built.codes.astype(np.float32)
+
+    def estimates(self, user: Ends, items: Longs) -> tuple[Floats, Floats | None, Flags]:
+        """The estimates of some items for one user, their deviations, and which have a chain.
+
+        UNKNOWN among the items are strangers.
+        """
+        found = self.items.vectors[items] @ user.vectors[0]
+        found[~(user.told[0] & self.items.told[items])] = self.chain.mean.item()
+        deviations = user.deviations(self.items)
+        chosen = None if deviations is None else deviations[items]
+        return self._within(found), chosen, user.there[0] & self.items.there[items]
+
+    def best(
+        self, user: Ends, n: int, seen: Longs, caution: float = 0.0
+    ) -> tuple[Longs, Floats, Floats | None]:
+        """The n items with the highest estimates, but for those seen; estimates, deviations.
+
+        Args:
+            caution: rank by the estimate less so many deviations, where they are known.
+        """
+        if not user.told[0] or n < 1:
+            return np.empty(0, np.int64), np.empty(0, np.float32), None
+        estimates = self.items.vectors @ user.vectors[0]
+        deviations = user.deviations(self.items)
+        scores = estimates.copy()
+        if caution and deviations is not None:
+            scores -= np.float32(caution) * deviations
+        scores[~self.items.there] = -np.inf
+        scores[seen] = -np.inf
+        found = _highest(scores, n)
+        chosen = None if deviations is None else deviations[found]
+        return found, self._within(estimates[found]), chosen
+
+    def prediction(self, estimate: float, deviation: float | None) -> Prediction:
+        """An estimate as a prediction on this scale."""
+        bounds = (self.scale.low, self.scale.high) if self.chain.head.bounded else None
+        return Prediction(estimate, None, deviation, bounds)
+
+    def similar(self, item: int, n: int) -> tuple[Longs, Floats]:
+        """The n items most like another, and how alike they are."""
+        embeddings, there = self.items.embeddings, self.items.there
+        if item == UNKNOWN or not there[item] or n < 1:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        lengths = np.linalg.norm(embeddings, axis=1) + np.float32(1e-12)
+        scores = embeddings @ embeddings[item] / (lengths * lengths[item])
+        scores[~there] = -np.inf
+        scores[item] = -np.inf
+        found = _highest(scores, n)
+        return found, scores[found]
+
+    def stored_layer(self, index: int) -> Layer | None:
+        """What a prototype user has stored, if that is what they answer with."""
+        if index == UNKNOWN or not self.policy.stored(0):
+            return None
+        slot = int(self.rosters[Side.USER].slot[index])
+        if slot < 0:
+            return None
+        kept = self.chain.prototypes[Side.USER][slot : slot + 1].detach().numpy()
+        return Layer(kept, np.ones(1, np.bool_))
+
+    def user_layer(self, row: Row) -> Layer:
+        """The embedding of a user with these ratings."""
+        size = self.chain.prototypes[Side.USER].shape[1]
+        nothing = Layer(np.zeros((1, size), np.float32), np.zeros(1, np.bool_))
+        chosen, links = self.evidence(Side.USER, row)
+        if not len(chosen):
+            return nothing
+        parts = self.layers[1, Side.ITEM].take(chosen).rows, links
+        with torch.inference_mode():
+            made = self.chain.generator(Side.USER, 0)(*map(torch.from_numpy, parts))
+        return Layer(made.numpy()[np.newaxis], np.ones(1, np.bool_))
+
+    def evidence(self, side: Side, row: Row, depth: int = 0) -> Row:
+        """What of a row is evidence at a depth, and has an embedding below."""
+        others, ratings = row
+        if depth >= self.policy.max_depth:
+            return others[:0], ratings[:0]
+        rows = Rows(np.array([0, len(others)]), np.arange(len(others), dtype=np.int32), ratings)
+        slot = self.rosters[side.opposite].slot[others]
+        found = choose(rows, ratings, _NO_KEY, slot, self.policy, side, depth)
+        chosen = others[found.others]
+        there: Flags = self.layers[depth + 1, side.opposite].there.take(chosen)
+        return chosen[there], found.ratings[there]
+
+    def _within(self, estimates: Floats) -> Floats:
+        return self.scale.within(estimates) if self.chain.head.bounded else estimates
+
+
+def _highest(scores: Floats, n: int) -> Longs:
+    found: Longs = np.asarray(top(scores[np.newaxis], n)[0], np.int64)
+    chosen: Longs = found[found != NOTHING]
+    return chosen
+
+
+def all_ends(chain: Chain, made: Layer) -> Ends:
+    """What the head makes of every item, and at the end of a stranger."""
+    rows = np.concatenate([made.rows, np.zeros_like(made.rows, shape=(1, made.rows.shape[1]))])
+    return read(chain, Side.ITEM, rows, np.append(made.there, False))
+
+
+def patched(ends: Ends, places: Longs, length: int, new: Ends) -> Ends:
+    """What the head makes of `length` items, some of them new or other than before."""
+
+    def grown(old: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+        out = np.empty((length + 1, *old.shape[1:]), old.dtype)
+        out[: len(old)] = old
+        out[-1] = old[-1]
+        out[places] = fresh
+        return out
+
+    doubts = None
+    if ends.doubts is not None and new.doubts is not None:
+        doubts = grown(ends.doubts, new.doubts)
+    return replace(
+        ends,
+        vectors=grown(ends.vectors, new.vectors),
+        embeddings=grown(ends.embeddings, new.embeddings),
+        doubts=doubts,
+        there=grown(ends.there, new.there),
+        told=grown(ends.told, new.told),
+    )

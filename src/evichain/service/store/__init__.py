@@ -1,0 +1,78 @@
+"""Ratings and titles that last: one interface, in a file or in PostgreSQL, chosen by URL.
+
+>>> import tempfile
+>>> from evichain.ratings import Side
+>>> with tempfile.TemporaryDirectory() as folder, open_store(f"{folder}/ratings.db") as store:
+...     store.put([("ann", 7, 4.5), ("bob", 7, 3)])
+...     store.ratings_of(Side.USER, "bob")
+Written(new=2, changed=0, unchanged=0)
+[Rating(user='bob', item=7, rating=3.0, timestamp=None)]
+"""
+
+from pathlib import Path
+
+from evichain.service.store.address import SqliteAddress, is_url, parse
+from evichain.service.store.base import Store
+from evichain.service.store.checks import LARGEST_BATCH, LONGEST_ID, LONGEST_TITLE
+from evichain.service.store.packing import check_ratings
+from evichain.service.store.rows import (
+    Change,
+    Changes,
+    Counts,
+    Erased,
+    Exported,
+    Page,
+    Rated,
+    Rating,
+    Titled,
+    Unrated,
+    Written,
+)
+from evichain.service.store.snapshot import Snapshot
+
+__all__ = [
+    "LARGEST_BATCH",
+    "LONGEST_ID",
+    "LONGEST_TITLE",
+    "Change",
+    "Changes",
+    "Counts",
+    "Erased",
+    "Exported",
+    "Page",
+    "Rated",
+    "Rating",
+    "Snapshot",
+    "Store",
+    "Titled",
+    "Unrated",
+    "Written",
+    "check_ratings",
+    "is_url",
+    "open_store",
+    "parse",
+]
+
+
+def open_store(url: str | Path, *, create: bool = True) -> Store:
+    """Open the store at an address.
+
+    Args:
+        url: `sqlite:///ratings.db` (four slashes before a path that begins at the root), a bare
+            path, or `postgresql://user:password@host:port/database` with whatever libpq
+            understands; passwords can be left to its `PGPASSWORD` or `.pgpass`.
+        create: make the tables, and the file, if they are not there yet.
+
+    Raises:
+        StoreError: the address is none, or there is something else at it.
+        StoreUnavailableError: it cannot be reached.
+    """
+    address = parse(url)
+    # A backend is imported when it is used: psycopg may not be installed.
+    if isinstance(address, SqliteAddress):
+        from evichain.service.store.sqlite import SqliteStore
+
+        return SqliteStore(address, create=create)
+    from evichain.service.store.postgres import PostgresStore
+
+    return PostgresStore(address, create=create)

@@ -1,0 +1,43 @@
+"""What `evichain serve` refuses before it serves, and the keys it makes."""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+from evichain.service.http.keys import Key, Keys, Scope
+
+Refused = Callable[..., list[str]]
+
+
+def test_what_cannot_be_served(refused: Refused, model: Path, tmp_path: Path) -> None:
+    store = ("--store", tmp_path / "a.db")
+    assert "no model here" in refused("serve", tmp_path / "none", *store)[0]
+    assert "cannot be read" in refused("serve", model, *store, "--keys", tmp_path / "none")[0]
+    (tmp_path / "keys").write_text("# none yet")
+    assert "no keys" in refused("serve", model, *store, "--keys", tmp_path / "keys")[0]
+    assert "mysql" in refused("serve", model, "--store", "mysql://x/y")[0]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert "cannot listen" in refused("serve", model, *store, "--port", port)[0]
+
+
+def test_without_keys_only_this_machine_is_answered(
+    refused: Refused, model: Path, tmp_path: Path
+) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1"):
+        said = refused("serve", model, "--store", tmp_path / "a.db", "--host", host)
+        assert "--open" in said[1]
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_a_new_key_and_its_line(run: Run, refused: Refused, tmp_path: Path) -> None:
+    made = run("serve", "--new-key", "page:read")
+    assert made.exit_code == 0
+    secret = made.stderr.splitlines()[0].rsplit(" ", 1)[1]
+    assert made.stdout == Key.of("page", Scope.READ, secret).line + "\n"
+    (tmp_path / "keys").write_text(made.stdout)
+    assert Keys.read(tmp_path / "keys").find(secret) is not None
+    for wrong in ("page", "page:all", ":read", "a b:read"):
+        assert "NAME:read" in refused("serve", "--new-key", wrong)[1]

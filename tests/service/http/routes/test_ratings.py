@@ -1,0 +1,107 @@
+"""What is put is there at once, on disk and in every answer; what is deleted is gone."""
+
+import numpy as np
+import pytest
+from tests.service.http.conftest import Caller
+
+from evichain import REC
+from evichain.ratings.side import Side
+from evichain.service.live.following import Following
+from evichain.service.store import Store
+
+
+def test_a_rating_is_durable_and_known_when_it_is_answered(
+    ask: Caller, store: Store, model: REC
+) -> None:
+    for item in range(5):
+        found = ask("PUT", f"/v1/users/eve/ratings/{item}", json={"rating": 5, "timestamp": item})
+        assert found.status_code == 200
+        assert found.json() == {
+            "new": 1,
+            "changed": 0,
+            "unchanged": 0,
+            "version": store.version(),
+        }
+    stored = store.ratings_of(Side.USER, "eve")
+    assert [(row.item, row.rating, row.timestamp) for row in stored] == [
+        (item, 5.0, item) for item in range(5)
+    ]
+    listed = ask("GET", "/v1/users/eve/recommendations?n=3").json()["items"]
+    fresh = Following(model, store).snapshot
+    asker = fresh.stored_user(fresh.index(Side.USER, "eve"))
+    seen = fresh.row(Side.USER, fresh.index(Side.USER, "eve"))[0].astype(np.int64)
+    best = fresh.best(asker, 3, seen)
+    names = [str(fresh.rosters[Side.ITEM][place]) for place in best[0].tolist()]
+    assert [entry["item"] for entry in listed] == names
+    assert [entry["estimate"] for entry in listed] == pytest.approx(best[1].tolist(), abs=1e-5)
+
+
+def test_the_ratings_of_a_user_come_with_titles_and_times(ask: Caller) -> None:
+    ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 2, "timestamp": 7})
+    ask("PUT", "/v1/users/eve/ratings/new", json={"rating": 4.5})
+    found = ask("GET", "/v1/users/eve/ratings").json()
+    assert found["user"] == "eve"
+    first, second = found["ratings"]
+    assert first == {"item": "1", "title": "Amélie (2001)", "rating": 2.0, "timestamp": 7}
+    assert (second["item"], second["title"], second["rating"]) == ("new", "new", 4.5)
+    assert second["timestamp"] > 1_700_000_000
+
+
+def test_a_rating_is_deleted_and_a_user_erased(ask: Caller, store: Store) -> None:
+    before = ask("GET", "/v1/users/3/recommendations?n=5").json()["items"]
+    ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 2})
+    ask("PUT", "/v1/users/eve/ratings/2", json={"rating": 2})
+    assert ask("DELETE", "/v1/users/eve/ratings/1").json()["deleted"] == 1
+    assert ask("DELETE", "/v1/users/eve/ratings/1").json()["deleted"] == 0
+    assert [row.item for row in store.ratings_of(Side.USER, "eve")] == [2]
+    assert ask("DELETE", "/v1/users/eve").json()["deleted"] == 1
+    assert ask("DELETE", "/v1/users/eve").json()["deleted"] == 0
+    for path in ("ratings", "recommendations", "predictions?item=1", "explanations/1"):
+        assert ask("GET", f"/v1/users/eve/{path}").status_code == 404
+    assert ask("GET", "/v1/users/3/recommendations?n=5").json()["items"] == before
+
+
+def test_many_ratings_are_put_all_or_none(ask: Caller, store: Store) -> None:
+    rows = [{"user": "eve", "item": item, "rating": 3} for item in range(4)]
+    assert ask("POST", "/v1/ratings", json={"ratings": rows}).json()["new"] == 4
+    rows = [{"user": "bob", "item": "1", "rating": 3}, {"user": "bob", "item": "2", "rating": 9}]
+    found = ask("POST", "/v1/ratings", json={"ratings": rows})
+    assert found.status_code == 422
+    assert "rating 2 is 9" in found.json()["detail"]
+    assert store.ratings_of(Side.USER, "bob") == []
+    pairs = [{"user": "eve", "item": item} for item in (0, 1, 99)]
+    assert ask("POST", "/v1/ratings/delete", json={"ratings": pairs}).json()["deleted"] == 2
+
+
+def test_more_than_a_batch_is_refused(ask: Caller) -> None:
+    pairs = [{"user": "a", "item": "b"}] * 10_001
+    assert ask("POST", "/v1/ratings/delete", json={"ratings": pairs}).status_code == 422
+
+
+def test_pages_hold_everything_once(ask: Caller, store: Store) -> None:
+    ask("PUT", "/v1/users/eve/ratings/new", json={"rating": 2})
+    found: list[tuple[str, str]] = []
+    path = "/v1/ratings?limit=400"
+    after = ""
+    while after is not None:
+        page = ask("GET", path + (f"&after={after}" if after else "")).json()
+        found += [(row["user"], row["item"]) for row in page["ratings"]]
+        after = page["after"]
+    assert len(found) == len(set(found)) == store.counts().ratings
+
+
+@pytest.mark.parametrize(
+    "after", ["x", "bm90IGpzb24=", "WzFd", "WzEsIDIsIDNd", "W1tdLCBbXV0=", "é"]
+)
+def test_a_cursor_that_is_none_is_refused(ask: Caller, after: str) -> None:
+    assert ask("GET", "/v1/ratings", params={"after": after}).status_code == 422
+
+
+def test_ids_may_hold_anything_that_the_store_takes(ask: Caller, store: Store) -> None:
+    for user in ("a%2Fb", "%25", "a b", "%F0%9F%8E%AC", "x'; DROP TABLE ratings; --", "007"):
+        path = f"/v1/users/{user}/ratings/5"
+        assert ask("PUT", path, json={"rating": 2}).status_code == 200, user
+    users = {row.user for row in store.ratings_of(Side.ITEM, 5) if isinstance(row.user, str)}
+    assert users >= {"a/b", "%", "a b", "🎬", "x'; DROP TABLE ratings; --", "007"}
+    assert ask("GET", "/v1/users/a%2Fb/ratings").json()["user"] == "a/b"
+    assert ask("GET", "/v1/users/a%2Fb/recommendations").status_code == 200

@@ -1,0 +1,165 @@
+"""Too often, too many, too long: sent away at once, and welcome later."""
+
+import asyncio
+import logging
+from threading import Event
+
+import httpx
+import pytest
+from starlette.types import Message
+from tests.service.http.conftest import Caller
+from tests.service.http.test_hostile import check_problem
+from tests.service.http.test_keys import KEYS, READ, WRITE
+
+from evichain.errors import StoreUnavailableError
+from evichain.service.http import Settings, create_app
+from evichain.service.live.following import Following
+
+
+def held(live: Following) -> Event:
+    """Let all writes wait until this is set."""
+    go, before = Event(), live.store.put
+
+    def slow(changes: object) -> object:
+        go.wait()
+        return before(changes)  # type: ignore[arg-type]
+
+    live.store.put = slow  # type: ignore[assignment, method-assign]
+    return go
+
+
+def test_a_caller_has_so_many_requests(live: Following) -> None:
+    app = create_app(live, Settings(keys=KEYS, rate=0.001, burst=3))
+    reader, writer = Caller(app, {"X-API-Key": READ}), Caller(app, {"X-API-Key": WRITE})
+    assert [reader("GET", "/v1/items/0").status_code for _ in range(5)] == [200] * 3 + [429] * 2
+    found = reader("GET", "/v1/items/0")
+    check_problem(found, 429)
+    assert int(found.headers["retry-after"]) > 100
+    assert writer("GET", "/v1/items/0").status_code == 200
+    nobody = Caller(app, {"X-API-Key": "guess"})
+    assert [nobody("GET", "/v1/items/0").status_code for _ in range(4)] == [401] * 3 + [429]
+
+
+def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following) -> None:
+    app = create_app(live, Settings(in_progress=4, threads=1))
+    go = held(live)
+
+    async def storm() -> list[httpx.Response]:
+        async with Caller(app).session() as client:
+
+            async def put(item: int) -> httpx.Response:
+                return await client.put(f"/v1/users/eve/ratings/{item}", json={"rating": 5})
+
+            waiting = [asyncio.create_task(put(item)) for item in range(50)]
+            while sum(task.done() for task in waiting) < 46:
+                await asyncio.sleep(0.01)
+            # Those who are in the way do not keep anyone from asking how it goes.
+            assert (await client.get("/health/live")).status_code == 200
+            refused = [task.result() for task in waiting if task.done()]
+            go.set()
+            answered = await asyncio.gather(*waiting)
+            assert (await client.get("/v1/items/0")).status_code == 200
+            for found in refused:
+                check_problem(found, 503)
+                assert found.headers["retry-after"] == "1"
+            return answered
+
+    statuses = [found.status_code for found in asyncio.run(storm())]
+    assert statuses.count(200) == 4
+    assert statuses.count(503) == 46
+
+
+def test_work_that_takes_too_long_is_given_up(live: Following) -> None:
+    app = create_app(live, Settings(timeout=0.05, threads=1))
+    go = held(live)
+    ask = Caller(app)
+    check_problem(ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 5}), 503)
+    assert ask("GET", "/v1/users/3/recommendations").status_code == 200
+    go.set()
+
+
+def test_logs_tell_the_route_and_nothing_of_people_or_keys(
+    live: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    ask = Caller(create_app(live, Settings(keys=KEYS)), {"X-API-Key": WRITE})
+    ask("PUT", "/v1/users/secret-person/ratings/secret-film", json={"rating": 5})
+    ask("GET", "/v1/users/secret-person/recommendations?without=secret-film")
+    ask("GET", "/v1/users/secret-nobody/recommendations")
+    ask("GET", "/api/recommend/secret-person")
+    ask("GET", "/secret-path")
+    records = [record for record in caplog.records if record.name == "evichain.http"]
+    assert [record.__dict__["route"] for record in records] == [
+        "/v1/users/{user}/ratings/{item}",
+        "/v1/users/{user}/recommendations",
+        "/v1/users/{user}/recommendations",
+        "/api/recommend/{user}",
+        "-",
+    ]
+    assert [record.__dict__["status"] for record in records] == [200, 200, 404, 200, 404]
+    for record in caplog.records:
+        if record.name == "httpx":  # The client's own log.
+            continue
+        line = str(vars(record))
+        assert "secret" not in line
+        assert WRITE not in line
+    assert all(record.__dict__["key"] == "writer" for record in records)
+
+
+def test_a_bug_is_a_problem_too_and_its_text_is_not_logged(
+    live: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("secret-person")
+
+    live.store.ratings_of = broken  # type: ignore[assignment, method-assign]
+    found = Caller(create_app(live))("GET", "/v1/users/secret-person/ratings")
+    told = check_problem(found, 500)
+    (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "ValueError in" in record.__dict__["error"]
+    assert record.__dict__["request_id"] == told["instance"]
+    assert "secret" not in str(vars(record)) + found.text
+
+
+def test_who_does_not_take_an_export_gives_its_place_back(live: Following) -> None:
+    app = create_app(live, Settings(exports=1, patience=0.05))
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/v1/export",
+        "raw_path": b"/v1/export",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+        "scheme": "http",
+        "root_path": "",
+        "http_version": "1.1",
+        "asgi": {"version": "3.0"},
+    }
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    asyncio.run(app(scope, receive, send))
+    assert Caller(app)("GET", "/v1/export").status_code == 200
+
+
+def test_a_log_names_the_error_behind_a_503(
+    live: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(*_: object) -> None:
+        raise StoreUnavailableError("cannot be reached", where="secret-place")
+
+    live.store.put = away  # type: ignore[assignment, method-assign]
+    found = Caller(create_app(live))("PUT", "/v1/users/eve/ratings/1", json={"rating": 5})
+    check_problem(found, 503)
+    assert found.headers["retry-after"] == "1"
+    (record,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert record.__dict__["error"] == "StoreUnavailableError"
+    assert "secret" not in str(vars(record)) + found.text

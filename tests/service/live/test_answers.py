@@ -1,0 +1,94 @@
+"""What is answered in people's words is what the model says."""
+
+import numpy as np
+import pytest
+from tests.service.live.test_following import model, store  # noqa: F401
+
+from evichain import REC
+from evichain.errors import DataError, UnknownEntityError
+from evichain.ratings.side import Side
+from evichain.service.live.answers import Answers
+from evichain.service.live.following import Following
+from evichain.service.store import Store
+from evichain.testing.traces import check_trace
+
+
+@pytest.fixture
+def live(model: REC, store: Store) -> Following:  # noqa: F811
+    store.put_titles({0: "Alien", 1: "Amélie"})
+    return Following(model, store)
+
+
+def test_recommendations_are_those_of_the_model(live: Following) -> None:
+    answers = Answers(live)
+    found = answers.recommend(answers.user("3"), 5)
+    expected = live.model.recommend(3, 5)
+    assert [s.item for s in found] == [r.item for r in expected]
+    for mine, other in zip(found, expected, strict=True):
+        assert mine.estimate == pytest.approx(other.estimate, abs=1e-5)
+        assert mine.deviation == pytest.approx(other.deviation, abs=1e-5)
+    cautious = answers.recommend(answers.user("3"), 5, caution=2.0)
+    assert [s.item for s in cautious] == [r.item for r in live.model.recommend(3, 5, caution=2.0)]
+
+
+def test_a_guest_is_told_what_the_model_tells(live: Following) -> None:
+    answers, rated = Answers(live), [("0", 5.0), ("1", 1.0), ("2", 4.0), ("no such item", 3.0)]
+    guest = answers.guest(rated)
+    expected = live.model.recommend([(0, 5.0), (1, 1.0), (2, 4.0)], 5)
+    assert [s.item for s in answers.recommend(guest, 5)] == [r.item for r in expected]
+    assert {s.item for s in answers.recommend(guest, 99, include_seen=True)} >= {0, 1, 2}
+    assert [entry[:2] for entry in answers.rated(guest)] == [(0, "Alien"), (2, "2"), (1, "Amélie")]
+    with pytest.raises(DataError, match="rating of 9"):
+        answers.guest([("0", 9.0)])
+
+
+def test_what_is_switched_off_is_as_if_never_rated_but_stays_seen(live: Following) -> None:
+    answers = Answers(live)
+    without = answers.guest([("0", 5.0), ("1", 1.0)], without=["1"])
+    never = answers.guest([("0", 5.0)])
+    assert [t.estimate for t in answers.predict(without, ["4", "5"])] == [
+        t.estimate for t in answers.predict(never, ["4", "5"])
+    ]
+    assert 1 not in {s.item for s in answers.recommend(without, 999)}
+
+
+def test_a_reason_is_what_the_estimate_would_lose_most_by(live: Following) -> None:
+    answers = Answers(live)
+    rated = [("0", 5.0), ("1", 1.0), ("2", 4.0), ("7", 2.0)]
+    guest = answers.guest(rated)
+    for found in answers.recommend(guest, 4, reasons=True):
+        lost = {}
+        for item, _ in rated:
+            less = answers.guest(rated, without=[item])
+            place = np.array([answers.snapshot.index(Side.ITEM, found.item)])
+            before, after = (answers.snapshot.estimates(one.end, place) for one in (guest, less))
+            lost[int(item)] = float(before[0][0] - after[0][0])
+        best = max(lost, key=lambda item: lost[item])
+        if found.reason is not None:
+            assert found.reason.item == best
+            assert found.reason.contribution == pytest.approx(lost[best], abs=1e-4)
+        else:
+            assert lost[best] < 1e-5
+
+
+def test_explanations_keep_their_word(live: Following) -> None:
+    answers = Answers(live)
+    trace = answers.explain(answers.user("3"), "5", pieces=4, depth=2)
+    check_trace(trace)
+    expected = live.model.explain(3, 5, pieces=4, depth=2)
+    assert trace.estimate == pytest.approx(expected.estimate, abs=1e-5)
+    assert [p.id for p in trace.user.pieces] == [p.id for p in expected.user.pieces]
+    for mine, other in zip(trace.item.pieces, expected.item.pieces, strict=True):
+        assert mine.contribution == pytest.approx(other.contribution, abs=1e-4)
+    nothing = answers.explain(answers.guest([]), "5")
+    assert nothing.reason is not None
+
+
+def test_strangers_are_named(live: Following) -> None:
+    answers = Answers(live)
+    with pytest.raises(UnknownEntityError, match="'nobody'"):
+        answers.user("nobody")
+    (told,) = answers.predict(answers.user("3"), ["nothing"])
+    assert told.reason == "unknown item 'nothing'"
+    assert told.interval is not None
+    assert answers.search("AMEL", 3)[0][:2] == (1, "Amélie")

@@ -1,0 +1,137 @@
+"""Whatever has happened, live answers are those of the recursion over the ratings there are."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from evichain.engine import Engine
+from evichain.evidence.pool import Pool
+from evichain.model.chain import Chain
+from evichain.model.reference import Recursion
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import Id
+from evichain.ratings.scale import Scale
+from evichain.ratings.side import Side
+from evichain.ratings.table import Ratings
+from evichain.recipes import Settings, settings_for
+from evichain.service.live.engine import Change, LiveEngine
+from evichain.service.live.snapshot import Snapshot
+
+PROTOTYPES: tuple[list[Id], list[Id]] = ([0, 1, 9], [0, 2])
+SCALE = Scale.of(np.arange(1, 6, dtype=np.float32))
+SMALL: dict[str, Any] = {"embedding_size": 4, "width": 6}
+SHAPES = {
+    "plus": settings_for("plus", key_size=3, channel_size=2, evidence_limit=4, **SMALL),
+    "shallow": settings_for("plus", key_size=3, max_depth=1, evidence_limit=3, **SMALL),
+    "paper": settings_for("paper", cycle_blocking=False, evidence_limit=4, **SMALL),
+    "unlimited": settings_for(
+        "paper", cycle_blocking=False, evidence_limit=99, max_depth=2, telescoping=False, **SMALL
+    ),
+    "no priority": settings_for(
+        "paper", cycle_blocking=False, evidence_limit=2, prototype_prioritization=False, **SMALL
+    ),
+}
+START = {(u, i): float(1 + (u * 3 + i) % 5) for u in range(5) for i in range(4) if (u + i) % 3}
+
+
+def a_pool(ratings: dict[tuple[int, int], float]) -> Pool:
+    users, items = zip(*ratings, strict=True)
+    table = Ratings.from_arrays(list(users), list(items), list(ratings.values()))
+    return Pool.of(Graph.build(table), PROTOTYPES)
+
+
+def a_chain(settings: Settings) -> Chain:
+    torch.manual_seed(3)
+    counts = [len(ids) for ids in PROTOTYPES]
+    return Chain(settings.chain, counts, 3.0, deviation=1.2, depths=settings.max_depth)
+
+
+def assert_answers(
+    snapshot: Snapshot, chain: Chain, shape: Settings, ratings: dict[tuple[int, int], float]
+) -> None:
+    """All estimates, of users and items that nobody has met among them."""
+    pool = a_pool(ratings)
+    recursion = Recursion(chain, pool, shape.policy)
+    names = list(range(12))
+    items = pool.graph.ids[Side.ITEM].index(names)
+    for user in names:
+        index = pool.graph.ids[Side.USER].index([user])
+        expected, possible = recursion.predict(np.repeat(index, len(items)), items)
+        asker = snapshot.stored_user(snapshot.index(Side.USER, user))
+        wanted = np.array([snapshot.index(Side.ITEM, item) for item in names])
+        found, _, there = snapshot.estimates(asker, wanted)
+        assert there.tolist() == possible
+        values = expected.detach().numpy()
+        values = SCALE.within(values) if chain.head.bounded else values
+        np.testing.assert_allclose(found, values, atol=1e-5)
+
+
+class Live(RuleBasedStateMachine):
+    """Adds, changes, deletes and erases, by one and by many, beside a plain dict."""
+
+    @initialize(shape=st.sampled_from(sorted(SHAPES)))
+    def begin(self, shape: str) -> None:
+        self.shape = SHAPES[shape]
+        self.chain = a_chain(self.shape)
+        self.ratings = dict(START)
+        self.version = 0
+        self.restart()
+
+    @rule()
+    def restart(self) -> None:
+        engine = Engine(self.chain, a_pool(self.ratings), self.shape)
+        self.live = LiveEngine(engine, self.version, SCALE)
+
+    @rule(
+        changes=st.lists(
+            st.tuples(
+                st.integers(0, 10),
+                st.one_of(st.none(), *[st.integers(0, 9)] * 8),
+                st.one_of(st.none(), *[st.integers(1, 5).map(float)] * 3),
+            ),
+            max_size=6,
+        )
+    )
+    def change(self, changes: list[tuple[int, int | None, float | None]]) -> None:
+        after = dict(self.ratings)
+        for user, item, rating in changes:
+            if item is None:
+                after = {pair: value for pair, value in after.items() if pair[0] != user}
+            elif rating is None:
+                after.pop((user, item), None)
+            else:
+                after[user, item] = rating
+        if not after:
+            return
+        before = self.live.snapshot
+        self.version += 1
+        self.live.apply([Change(*change) for change in changes], self.version)
+        assert_answers(before, self.chain, self.shape, self.ratings)
+        self.ratings = after
+
+    @invariant()
+    def answers_are_those_of_the_ratings(self) -> None:
+        if hasattr(self, "live"):
+            assert self.live.snapshot.version == self.version
+            assert_answers(self.live.snapshot, self.chain, self.shape, self.ratings)
+
+
+TestLive = Live.TestCase
+TestLive.settings = settings(max_examples=40, stateful_step_count=12, deadline=None)
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+def test_one_rating_after_another(shape: str) -> None:
+    chain, ratings = a_chain(SHAPES[shape]), dict(START)
+    live = LiveEngine(Engine(chain, a_pool(ratings), SHAPES[shape]), 0, SCALE)
+    for version, (pair, rating) in enumerate(
+        [((7, 0), 5.0), ((7, 3), 1.0), ((0, 2), 4.0), ((7, 8), 2.0), ((9, 0), 3.0)], start=1
+    ):
+        live.apply([Change(*pair, rating)], version)
+        ratings[pair] = rating
+        assert_answers(live.snapshot, chain, SHAPES[shape], ratings)

@@ -1,0 +1,148 @@
+"""A live engine beside a store: what is written there is known here."""
+
+import time
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evichain import REC
+from evichain.ratings.side import Side
+from evichain.service.live import following
+from evichain.service.live.following import Following
+from evichain.service.live.snapshot import Snapshot
+from evichain.service.store import Store, open_store
+from evichain.testing import planted_blocks
+
+SMALL: dict[str, Any] = {
+    "iterations": 10,
+    "embedding_size": 4,
+    "key_size": 4,
+    "channel_size": 4,
+    "width": 8,
+    "evidence_limit": 16,
+    "prototype_users": 8,
+    "prototype_items": 8,
+    "validation": 0.0,
+    "patience": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def model() -> REC:
+    return REC(**SMALL).fit(planted_blocks())
+
+
+@pytest.fixture
+def store(tmp_path: Path, model: REC) -> Store:
+    opened = open_store(str(tmp_path / "ratings.db"))
+    opened.import_ratings(model.graph.to_ratings())
+    return opened
+
+
+def estimates(snapshot: Snapshot, user: object, items: range) -> np.ndarray:
+    asker = snapshot.stored_user(snapshot.index(Side.USER, user))
+    return snapshot.estimates(asker, np.array([snapshot.index(Side.ITEM, i) for i in items]))[0]
+
+
+def test_begins_where_the_store_is(model: REC, store: Store) -> None:
+    found = estimates(Following(model, store).snapshot, 3, range(10))
+    expected = model.predict(3, list(range(10))).estimates
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_rating_is_known_at_once_and_the_same_after_a_restart(model: REC, store: Store) -> None:
+    live = Following(model, store)
+    before = estimates(live.snapshot, "eve", range(8))
+    for item, rating in ((0, 5.0), (1, 1.0), (2, 5.0)):
+        store.put([("eve", item, rating)])
+        live.catch_up()
+    after = estimates(live.snapshot, "eve", range(8))
+    assert np.abs(after - before).max() > 1e-3
+    np.testing.assert_allclose(
+        after, estimates(Following(model, store).snapshot, "eve", range(8)), atol=1e-5
+    )
+    assert live.recent.count == 3
+    store.erase("eve")
+    live.catch_up()
+    np.testing.assert_allclose(estimates(live.snapshot, "eve", range(8)), before, atol=1e-5)
+
+
+def test_follows_what_others_write(model: REC, store: Store, tmp_path: Path) -> None:
+    live = Following(model, store)
+    live.start()
+    try:
+        with open_store(str(tmp_path / "ratings.db")) as other:
+            other.put([(3, 77, 4.0)])
+            other.put_titles({77: "A new film"})
+            version = other.version()
+        while live.snapshot.version < version:
+            time.sleep(0.01)
+    finally:
+        live.stop()
+    assert live.snapshot.index(Side.ITEM, 77) >= 0
+    assert live.titles.search("new", 5, lambda item: 0) == [77]
+
+
+def test_starts_again_when_the_log_was_trimmed(model: REC, store: Store) -> None:
+    live = Following(model, store)
+    store.put([(3, 5, 1.0), ("zoe", 5, 1.0)])
+    store.trim(store.version() + 1)
+    assert live.catch_up().version == store.version()
+    assert live.snapshot.index(Side.USER, "zoe") >= 0
+
+
+def test_begins_with_nothing(model: REC, tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "empty.db")) as store:
+        live = Following(model, store)
+        assert live.snapshot.index(Side.USER, 3) < 0
+        store.put([(user, item, 4.0) for user in range(4) for item in range(5)])
+        live.catch_up()
+        fresh = Following(model, store).snapshot
+        np.testing.assert_allclose(
+            estimates(live.snapshot, 2, range(7)), estimates(fresh, 2, range(7)), atol=1e-5
+        )
+
+
+def test_ids_keep_to_the_kind_of_their_side(model: REC, store: Store) -> None:
+    live = Following(model, store)
+    assert live.native(Side.USER, "3") == 3
+    assert live.native(Side.USER, "9999") == 9999
+    assert live.native(Side.USER, "03") == "03"
+    assert live.native(Side.ITEM, "tt0111161") == "tt0111161"
+
+
+def test_ids_keep_their_kind_when_others_of_their_side_are_text(model: REC, store: Store) -> None:
+    store.put([("eve", 1, 3.0)])
+    live = Following(model, store)
+    assert live.native(Side.USER, "3") == 3
+    assert live.native(Side.USER, "eve") == "eve"
+    store.put([(live.native(Side.USER, "3"), 1, 4.0)])
+    live.catch_up()
+    assert Following(model, store).snapshot.version == store.version()
+
+
+def test_goes_on_following_after_a_fault(
+    model: REC, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live, wait, failed = Following(model, store), store.wait, Event()
+
+    def broken_once(version: int, timeout: float) -> int:
+        if not failed.is_set():
+            failed.set()
+            raise ValueError
+        return wait(version, timeout)
+
+    monkeypatch.setattr(store, "wait", broken_once)
+    monkeypatch.setattr(following, "_WAIT", 0.01)
+    live.start()
+    try:
+        failed.wait()
+        store.put([(3, 77, 4.0)])
+        while live.snapshot.version < store.version():
+            time.sleep(0.01)
+    finally:
+        live.stop()
+    assert live.snapshot.index(Side.ITEM, 77) >= 0
