@@ -21,7 +21,7 @@ TINY: dict[str, Any] = {**SMALL["rowless"], "iterations": 3, "validation": 0}
 
 def vectors(model: ChainBaseline[Any], side: Side) -> torch.Tensor:
     """The stored vectors of a side by index."""
-    engine = model.chain._engine
+    engine = model.chain.engine
     slots = torch.tensor(engine.pool.sides[side].slot.tolist())
     found: torch.Tensor = engine.chain.prototypes[side].detach()[slots]
     return found
@@ -64,7 +64,7 @@ def test_generated_vectors_are_means_over_what_was_rated(
     kind: type[ChainBaseline[Any]], side: Side
 ) -> None:
     model = kind(**{**TINY, "evidence_limit": 1000}).fit(planted_blocks(12, 9))
-    engine, graph = model.chain._engine, model.graph
+    engine, graph = model.chain.engine, model.graph
     generator = engine.chain.generator(side, 0)
     stored = vectors(model, side.opposite)
     for index in range(4):
