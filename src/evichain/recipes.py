@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from pydantic import ValidationError, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 
 from evichain.errors import SettingsError
 from evichain.evidence.policy import Policy
 from evichain.model.settings import ChainSettings
 from evichain.training.settings import TrainingSettings
+
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 class Settings(Policy, ChainSettings, TrainingSettings):
@@ -94,15 +96,24 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     """
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
-    unknown = sorted(set(changes) - set(Settings.model_fields))
+    adapted = _adapted(ratings) if ratings is not None and recipe in ADAPTIVE else {}
+    return checked(Settings, {**RECIPES[recipe], **adapted, **changes})
+
+
+def checked(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
+    """Settings of a kind, or an error that names the one that is wrong.
+
+    >>> checked(Policy, {"max_depth": 3}).max_depth
+    3
+    """
+    unknown = sorted(set(given) - set(kind.model_fields))
     if unknown:
         raise SettingsError(
             f"no setting {unknown[0]!r}",
-            right=f"Settings are: {', '.join(sorted(Settings.model_fields))}.",
+            right=f"Settings are: {', '.join(sorted(kind.model_fields))}.",
         )
-    adapted = _adapted(ratings) if ratings is not None and recipe in ADAPTIVE else {}
     try:
-        return Settings(**{**RECIPES[recipe], **adapted, **changes})
+        return kind(**given)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"])) or "settings"

@@ -8,8 +8,7 @@ import torch
 from torch import nn
 
 from evichain.baselines._pairs import Pairs, all_pairs, cut
-from evichain.baselines._settings import EpochSettings
-from evichain.baselines._training import EpochBaseline, Learner
+from evichain.baselines._training import EpochBaseline, EpochSettings, Learner
 from evichain.errors import SettingsError
 from evichain.kernels import Floats, Ints
 from evichain.ratings.graph import Graph

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from pydantic import Field
 
-from evichain.baselines._base import Baseline, Learned
-from evichain.baselines._settings import BaselineSettings
+from evichain.baselines._base import Baseline, BaselineSettings, Learned
 from evichain.errors import SettingsError
 from evichain.kernels import Floats, Ints
 from evichain.progress import progress as progress_bar
