@@ -91,14 +91,11 @@ def test_only_what_is_asked_counts_as_learned() -> None:
 
 
 def test_who_has_no_vector_is_told_of() -> None:
-    """Somebody whose only rating was kept aside has no vector, and so no estimate of their own."""
-    ratings = planted_blocks(12, 9, density=0.0)
-    more = planted_blocks(12, 9)
-    together = Ratings.from_frame(
-        pl.concat([more.frame, ratings.frame.with_columns(pl.col("user_id") + 100)])
-    )
-    model = PMF(iterations=1, validation=0.4).fit(together)
-    names = together.frame["user_id"].to_list(), together.frame["item_id"].to_list()
+    """Who has one rating, which was kept aside, has no vector, and so no estimate of their own."""
+    many, few = planted_blocks(20, 12).frame, planted_blocks(20, 12, density=0.0).frame
+    ratings = Ratings.from_frame(pl.concat([many, few.with_columns(pl.col("user_id") + 100)]))
+    model = PMF(iterations=1, validation=0.4).fit(ratings)
+    names = ratings.frame["user_id"].to_list(), ratings.frame["item_id"].to_list()
     found = model.predict(*names)
     assert 0 < sum(prediction.impossible for prediction in found) < len(found)
     reason = next(prediction.reason for prediction in found if prediction.reason)
