@@ -72,6 +72,16 @@ def test_without_validation_ratings_all_epochs_are_made() -> None:
     assert "validation_rmse" not in model.training
 
 
+def test_a_refit_learns_from_all_ratings_for_the_best_number_of_epochs() -> None:
+    ratings = planted_blocks()
+    model = Stepping(epochs=6, patience=2, validation=0.1, refit=True).fit(ratings)
+    assert len(model.learner.pairs) == len(ratings)
+    best = model.training["best_epoch"]
+    assert len(model.learner.values) == len(model.values) - best
+    assert model.predict(0, 0).estimate == pytest.approx(model.values[best - 1])
+    assert model.training["validation_rmse"] == pytest.approx(2.0, abs=0.05)
+
+
 def test_validation_ratings_come_from_the_ratings_given_and_are_not_learned_from() -> None:
     ratings = planted_blocks()
     model = Stepping(epochs=2, validation=0.25).fit(ratings)
