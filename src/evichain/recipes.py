@@ -117,9 +117,9 @@ def checked(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"])) or "settings"
-        given = f" (given: {first['input']!r})" if first["loc"] else ""
+        beside = f" (given: {first['input']!r})" if first["loc"] else ""
         raise SettingsError(
-            f"{first['msg'].removeprefix('Value error, ')}{given}", where=name
+            f"{first['msg'].removeprefix('Value error, ')}{beside}", where=name
         ) from None
 
 
