@@ -28,7 +28,7 @@ VERBS = {
     "import": "Put ratings and titles into a store, for the live service.",
     "export": "Write the ratings of a store to a file.",
     "serve": "Serve a model over HTTP: ratings in, answers out.",
-    "bench": "Measure how fast a training step is.",
+    "bench": "Measure how fast a training step is, and how fast the service answers.",
 }
 
 

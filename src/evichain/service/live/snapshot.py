@@ -8,7 +8,7 @@ import torch
 
 from evichain.evidence.choice import choose
 from evichain.evidence.policy import Policy
-from evichain.kernels import Flags, Floats, Longs
+from evichain.kernels import Flags, Floats, Ints, Longs
 from evichain.model.chain import Chain
 from evichain.model.inference import Ends, read
 from evichain.model.layers import Layer
@@ -71,7 +71,7 @@ class Snapshot:
             return self.user(self.row(Side.USER, index))
         return read(self.chain, Side.USER, stored.rows, stored.there)
 
-    def guest_row(self, items: Sequence[int], ratings: Sequence[float]) -> Row:
+    def guest_row(self, items: Sequence[int] | Longs, ratings: Sequence[float] | Floats) -> Row:
         """The row of someone who is in no store."""
         others = np.array(items, np.int32)
         values, own = np.array(ratings, np.float32), np.zeros(len(items), np.int32)
@@ -91,7 +91,7 @@ class Snapshot:
         return self._within(found), chosen, user.there[0] & self.items.there[items]
 
     def best(
-        self, user: Ends, n: int, seen: Longs, caution: float = 0.0
+        self, user: Ends, n: int, seen: Longs | Ints, caution: float = 0.0
     ) -> tuple[Longs, Floats, Floats | None]:
         """The n items with the highest estimates, but for those seen; estimates, deviations.
 
