@@ -70,7 +70,7 @@ class ChannelGenerator(Generator):
         own = self._baseline(unexplained.sum().view(1), count)
         residuals = unexplained - own
         matrix = keys.T @ keys + torch.diag(self.log_ridge.exp())
-        row = self._compose(
+        row = self.compose(
             own,
             count,
             residuals.square().sum().view(1),
@@ -111,12 +111,12 @@ class ChannelGenerator(Generator):
         explained, residual = (sums / deviation).split(self.sizes[:2], dim=1)
         solved = solve(keys, explained, self.log_ridge.exp(), layout)
         squares = squared_residuals(usual, level, layout) / deviation.square()
-        return self._compose(own, count, squares, solved, residual, plain)
+        return self.compose(own, count, squares, solved, residual, plain)
 
     def _baseline(self, total: Tensor, count: Tensor) -> Tensor:
         return total / (count + self.log_shrinkage[0].exp())
 
-    def _compose(
+    def compose(
         self,
         own: Tensor,
         count: Tensor,
