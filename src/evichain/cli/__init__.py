@@ -29,6 +29,7 @@ VERBS = {
     "export": "Write the ratings of a store to a file.",
     "serve": "Serve a model over HTTP: ratings in, answers out.",
     "bench": "Measure how fast a training step is.",
+    "paper": "Make the tables and figures of the paper again.",
 }
 
 
