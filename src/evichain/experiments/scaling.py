@@ -80,9 +80,9 @@ class Scaling(Experiment):
         header += ["the paper", "parameters", "the paper", "graph", "peak of the process"]
         remarks = (
             "The recipe `paper` with one setting for every size (its standard: EL 80, MD 4, "
-            "batches of 1,000), so that sizes compare; `plus` with its own, which follow the size of the "
-            "data up to a million ratings and bound a step beyond (batches of a fifth of the "
-            "ratings, at most 65,536); PMF in the paper's batches. The median of "
+            "batches of 1,000), so that sizes compare; `plus` with its own, which follow the size "
+            "of the data up to a million ratings and bound a step beyond (batches of a fifth of "
+            "the ratings, at most 65,536); PMF in the paper's batches. The median of "
             f"{REPEATS} steps, each with the next step's plan made alongside.",
             "The peak holds everything: Python, PyTorch, compiled kernels, the ratings as a table "
             "while they are loaded, the graph, and the steps.",
