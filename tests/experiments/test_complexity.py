@@ -42,7 +42,9 @@ def test_controls_are_added_one_by_one() -> None:
     told = [len(controls) for name, controls in CONTROLS.items() if name != "all but CB"]
     assert told == sorted(set(told))
     first = policy_of("MD", 2, caching=False)
-    assert not (first.telescoping or first.cycle_blocking or first.prototype_prioritization)
+    assert not (first.telescoping)
+    assert not (first.cycle_blocking)
+    assert not first.prototype_prioritization
     assert first.limit(0) > 10**9
     assert policy_of("+ TEL", 4, caching=True).limit(2) == 20
 

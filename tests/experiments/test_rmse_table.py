@@ -30,7 +30,7 @@ def test_published_figures_stand_where_they_were_measured() -> None:
 def test_the_table_has_the_papers_figures_beside_ours(make: Make, small_data: str) -> None:
     outcome = make("rmse-table")
     (table,) = outcome.document["tables"]
-    rows = {system: row for system, row in zip(SYSTEMS, table["rows"], strict=True)}
+    rows = dict(zip(SYSTEMS, table["rows"], strict=True))
     assert rows["paper"][1] == 0.910
     assert rows["paper"][3] is None
     assert rows["nnmf"][1] is None

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from evichain.evidence.pool import Pool
-from evichain.experiments.drawing import COLOURS, MUTED, PAPER, panels
+from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, panels
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
@@ -233,13 +233,13 @@ def _draw(figure: "Figure", results: Results) -> None:
         axes.axhline(threshold, color=MUTED, linewidth=1, linestyle=":")
         paper = PAPER_PMF.get(results.where(data=data).cells[0]["paper_name"])
         if paper is not None:
-            axes.plot([30, paper], [threshold] * 2, "|", color=PAPER, markersize=14, mew=2)
+            axes.plot([30, paper], [threshold] * 2, "|", color=REPORTED, markersize=14, mew=2)
             axes.annotate(
                 f"the paper: REC before 30, PMF about {paper}",
                 (30, threshold),
                 xytext=(8, -14),
                 textcoords="offset points",
-                color=PAPER,
+                color=REPORTED,
                 fontsize=8,
             )
         axes.set_ylim(0.85 * threshold, 2.2 * threshold)

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, MUTED, GRID, PAPER = "#1d2333", "#626a7c", "#e3e6ee", "#8b93a5"
+INK, MUTED, GRID, REPORTED = "#1d2333", "#626a7c", "#e3e6ee", "#8b93a5"
+"""Of text, of lesser text, of lines behind, and of what the paper reports."""
+
 COLOURS = {
     "paper": "#4453c4",
     "plus": "#bd5a06",

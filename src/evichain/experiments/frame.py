@@ -122,12 +122,12 @@ class Results:
         """A figure of each cell."""
         return [cell[name] for cell in self.cells]
 
-    def mean(self, name: str) -> float | None:
-        """The mean of a figure; None of no cells."""
-        return fmean(self.values(name)) if self.cells else None
+    def mean(self, name: str) -> float:
+        """The mean of a figure."""
+        return fmean(self.values(name))
 
     def said(self, name: str, decimals: int = 3) -> str | None:
-        """The mean of a figure, with the deviation where there are several."""
+        """The mean of a figure, with the deviation where there are several; None of none."""
         values = self.values(name)
         if not values:
             return None

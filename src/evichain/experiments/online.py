@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 
 from evichain.evaluation import evaluate
-from evichain.experiments.drawing import COLOURS, panels
-from evichain.experiments.drawing import PAPER as PAPER_INK
+from evichain.experiments.drawing import COLOURS, REPORTED, panels
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
@@ -180,13 +179,13 @@ def _draw(figure: "Figure", results: Results) -> None:
             axes.plot(shares[-1] + 3, new, "D", color=COLOURS[system], markersize=6)
         paper = PAPER.get(of_data.cells[0]["paper_name"] or "")
         if paper is not None:
-            axes.plot(103, paper["rmse"], "_", color=PAPER_INK, markersize=16, mew=2.5)
+            axes.plot(103, paper["rmse"], "_", color=REPORTED, markersize=16, mew=2.5)
             axes.annotate(
                 "REC in the paper",
                 (101, paper["rmse"]),
                 ha="right",
                 va="center",
-                color=PAPER_INK,
+                color=REPORTED,
                 fontsize=8,
             )
         axes.set_xlabel("% of rows and columns there (♦ all that is new)")

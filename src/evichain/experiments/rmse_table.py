@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evichain.baselines import BASELINES
 from evichain.evaluation import evaluate
-from evichain.experiments.drawing import COLOURS, MUTED, PAPER, panels
+from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, panels
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
@@ -133,11 +133,11 @@ def _draw(figure: "Figure", results: Results) -> None:
                     [place + shift] * len(at),
                     "o",
                     color=colour,
-                    fillstyle=style,  # type: ignore[arg-type]
+                    fillstyle=style,
                 )
                 paper = published(system, split, at.cells[0]["paper_name"]) if len(at) else None
                 if paper is not None:
-                    axes.plot(paper, place + shift, "|", color=PAPER, markersize=13, mew=2.5)
+                    axes.plot(paper, place + shift, "|", color=REPORTED, markersize=13, mew=2.5)
         axes.set_yticks(range(len(SYSTEMS)), labels)
         axes.invert_yaxis()
         axes.set_xlabel("test RMSE (● 80 %, ○ 90 % to train on; | the paper)")

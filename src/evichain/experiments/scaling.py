@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evichain.bench import bench_step, peak_bytes
-from evichain.experiments.drawing import COLOURS, PAPER, panels, plain_numbers
+from evichain.experiments.drawing import COLOURS, REPORTED, panels, plain_numbers
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
@@ -180,9 +180,11 @@ def _draw(figure: "Figure", results: Results) -> None:
             asked = {cell["paper_name"] for cell in results}
             paper = [(PAPER_RATINGS[d], s) for d, s in PAPER_SECONDS.items() if d in asked]
             if paper:
-                axes.plot(*zip(*paper, strict=True), "s--", color=PAPER, label="REC in the paper")
+                axes.plot(
+                    *zip(*paper, strict=True), "s--", color=REPORTED, label="REC in the paper"
+                )
         elif name == "parameters":
-            axes.axhline(0.17e6, color=PAPER, linestyle="--", label="REC in the paper")
+            axes.axhline(0.17e6, color=REPORTED, linestyle="--", label="REC in the paper")
         axes.set_xscale("log")
         axes.set_yscale("log")
         plain_numbers(axes, "x")
