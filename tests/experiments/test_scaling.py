@@ -1,6 +1,6 @@
 from tests.experiments.conftest import Make
 
-from evichain.experiments.scaling import measure, most_resident, settings_of
+from evichain.experiments.scaling import measure, most_resident, step_settings
 from evichain.experiments.sources import Source
 
 
@@ -20,7 +20,7 @@ def test_parameters_of_rec_stay_and_those_of_pmf_grow(small_data: str) -> None:
 
 def test_every_size_has_the_same_limits_in_the_papers_form(small_data: str) -> None:
     source = Source(small_data)
-    settings = settings_of("paper", source, source.ratings(), 0)
+    settings = step_settings("paper", source, source.ratings(), 0)
     assert (settings.evidence_limit, settings.max_depth) == (80, 4)
 
 

@@ -4,15 +4,14 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from evichain.evaluation import evaluate
-from evichain.experiments.drawing import COLOURS, MUTED, panels
+from evichain.experiments.drawing import COLOURS, MUTED, by_data
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
-from evichain.experiments.systems import NAMES, make_system
+from evichain.experiments.systems import NAMES, make_system, mean_rmse, settings_of
 from evichain.ratings.splits import cold_split, random_split
 from evichain.ratings.table import Ratings
 
@@ -43,15 +42,11 @@ class ColdStart(Experiment):
         users = QUICK_USERS if request.quick else COLD_USERS
         ratings = QUICK_LEFT if request.quick else LEFT
         grid = [(count, left) for count in users for left in (ratings if count else ratings[-1:])]
-        for source in request.sources:
-            for system in SYSTEMS:
-                for count, left in grid:
-                    for seed in request.seeds:
-                        settings = make_system(system, source, seed).settings.model_dump()
-                        of = {"system": system, "cold": count, "left": left, "seed": seed}
-                        measure = partial(_measure, source, system, count, left, seed)
-                        shown = ("system", "cold", "left", "seed")
-                        yield Cell(source, {**of, "settings": settings}, measure, shown)
+        for source, system, (count, left), seed in request.over(SYSTEMS, grid):
+            of = {"system": system, "cold": count, "left": left, "seed": seed}
+            settings = settings_of(system, source, seed)
+            measure = partial(_measure, source, system, count, left, seed)
+            yield Cell(source, {**of, "settings": settings}, measure, shown=list(of))
 
     def report(self, results: Results) -> Report:
         """The grid of each data set, one row a system and n_r."""
@@ -67,12 +62,8 @@ class ColdStart(Experiment):
             "REC's and GC-MC's figures are a drawing without numbers in the paper, so ours have "
             "none beside them; GC-MC is trained here.",
         )
-
-        def draw(figure: "Figure") -> None:
-            _draw(figure, results)
-
-        datas = len(results.distinct("data"))
-        return Report(tables, draw, (5.6 * datas, 4.4), remarks)
+        size = 5.6 * len(results.distinct("data")), 4.4
+        return Report(tables, partial(_draw, results), size, remarks)
 
 
 def _measure(
@@ -83,12 +74,11 @@ def _measure(
     model = make_system(system, source, seed).fit(split.train, progress=progress)
     whole = random_split(ratings, 0.8, seed).train
     cold = _of_those_cut(split.test, whole, split.train)
-    wrong = split.test.frame["rating"].to_numpy() - split.train.mean
     found = evaluate(model, split.test)
     return {
         "rmse": found.rmse,
         "cold_rmse": evaluate(model, cold).rmse if len(cold) else None,
-        "mean_rmse": float(np.sqrt(np.mean(np.square(wrong, dtype=np.float64)))),
+        "mean_rmse": mean_rmse(split.train, split.test),
         "tested": found.ratings,
         "tested_cold": len(cold),
         "impossible": found.impossible,
@@ -118,10 +108,8 @@ def _grid(results: Results, name: str, title: str) -> Table:
     return Table(["system", "n_r", *(f"N_c = {count}" for count in users)], rows, title)
 
 
-def _draw(figure: "Figure", results: Results) -> None:
-    datas = results.distinct("data")
-    for axes, data in zip(panels(figure, datas), datas, strict=True):
-        of_data = results.where(data=data)
+def _draw(results: Results, figure: "Figure") -> None:
+    for axes, of_data in by_data(results, figure):
         for system in of_data.distinct("system"):
             found = of_data.where(system=system)
             for left in found.distinct("left"):

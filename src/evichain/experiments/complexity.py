@@ -58,6 +58,14 @@ CLAIMS = (
 )
 """What the paper says is saved: of which count, from which controls and cache to which."""
 
+BARS = (
+    ("without", "generated", "embeddings generated", "#4453c4"),
+    ("without", "failed", "failed requests", "#b3263f"),
+    ("with", "generated", "embeddings generated, with the cache", "#a9b1ea"),
+    ("with", "failed", "failed requests, with the cache", "#eda6b2"),
+)
+_SHIFTS = (-0.29, -0.11, 0.11, 0.29)
+
 
 def policy_of(controls: str, depth: int, *, caching: bool) -> Policy:
     """The policy with some of the controls, and no other."""
@@ -93,12 +101,10 @@ class Complexity(Experiment):
     def cells(self, request: Request) -> Iterable[Cell]:
         """One for each data set, depth and seed."""
         batches = 2 if request.quick else BATCHES
-        for source in request.sources:
-            for depth in DEPTHS:
-                for seed in request.seeds:
-                    of = {"depth": depth, "seed": seed, "batches": batches, "batch": MINI_BATCH}
-                    measure = partial(_measure, source, depth, seed, batches)
-                    yield Cell(source, of, measure, shown=("depth", "seed"))
+        for source, depth, seed in request.over(DEPTHS):
+            of = {"depth": depth, "seed": seed, "batches": batches, "batch": MINI_BATCH}
+            measure = partial(_measure, source, depth, seed, batches)
+            yield Cell(source, of, measure, shown=("depth", "seed"))
 
     def report(self, results: Results) -> Report:
         """A table for each data set and depth, and the paper's claims beside ours."""
@@ -120,12 +126,8 @@ class Complexity(Experiment):
             "entry for each who asks and helps less; the paper's cache is not said to know who "
             "asks. Without cycle blocking it is the same for all.",
         )
-        datas = results.distinct("data")
-
-        def draw(figure: "Figure") -> None:
-            _draw(figure, results, datas)
-
-        return Report(tables, draw, (14.0, 3.9 * len(datas)), remarks)
+        size = 14.0, 3.9 * len(results.distinct("data"))
+        return Report(tables, partial(_draw, results), size, remarks)
 
 
 def _measure(source: Source, depth: int, seed: int, batches: int, progress: bool) -> dict[str, Any]:
@@ -174,7 +176,8 @@ def _claims(results: Results, data: str) -> Table:
     return Table(header, rows, f"{data}: how many times less")
 
 
-def _draw(figure: "Figure", results: Results, datas: list[str]) -> None:
+def _draw(results: Results, figure: "Figure") -> None:
+    datas = results.distinct("data")
     rows = figure.subfigures(len(datas), 1, squeeze=False)[:, 0]
     for row, data in zip(rows, datas, strict=True):
         found = results.where(data=data)
@@ -183,16 +186,9 @@ def _draw(figure: "Figure", results: Results, datas: list[str]) -> None:
         for axes, depth in zip(panels(row, titles), shown, strict=True):
             at = found.where(depth=depth)
             for place, controls in enumerate(CONTROLS):
-                for shift, cache in ((-0.2, "without"), (0.2, "with")):
-                    made = _figure(at, controls, cache, "generated")
-                    failed = _figure(at, controls, cache, "failed")
-                    strong = cache == "without"
-                    axes.bar(
-                        place + shift - 0.09, made, 0.17, color="#4453c4" if strong else "#a9b1ea"
-                    )
-                    axes.bar(
-                        place + shift + 0.09, failed, 0.17, color="#b3263f" if strong else "#eda6b2"
-                    )
+                for shift, (cache, name, _, colour) in zip(_SHIFTS, BARS, strict=True):
+                    height = _figure(at, controls, cache, name)
+                    axes.bar(place + shift, height, 0.17, color=colour)
             axes.set_yscale("log")
             plain_numbers(axes)
             axes.set_xticks(range(len(CONTROLS)), list(CONTROLS))
@@ -200,11 +196,5 @@ def _draw(figure: "Figure", results: Results, datas: list[str]) -> None:
         row.supylabel("for a mini-batch of 10", color=MUTED, fontsize=9)
     from matplotlib.patches import Patch
 
-    told = {
-        "embeddings generated": "#4453c4",
-        "the same, with the cache": "#a9b1ea",
-        "failed requests": "#b3263f",
-        "the same, cached": "#eda6b2",
-    }
-    handles = [Patch(color=colour, label=label) for label, colour in told.items()]
+    handles = [Patch(color=colour, label=label) for _, _, label, colour in BARS]
     figure.legend(handles=handles, loc="outside lower center", ncols=4)

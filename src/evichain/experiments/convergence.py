@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from evichain.evidence.pool import Pool
-from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, panels
+from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, by_data
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
@@ -78,12 +78,10 @@ class Convergence(Experiment):
 
     def cells(self, request: Request) -> Iterable[Cell]:
         """One for each data set, system and seed."""
-        for source in request.sources:
-            for system in SYSTEMS:
-                for seed in request.seeds:
-                    told = told_to(system, source, seed)
-                    of = {"system": system, "seed": seed, "settings": told}
-                    yield Cell(source, of, partial(_measure, source, system, told))
+        for source, system, seed in request.over(SYSTEMS):
+            told = told_to(system, source, seed)
+            of = {"system": system, "seed": seed, "settings": told}
+            yield Cell(source, of, partial(_measure, source, system, told))
 
     def report(self, results: Results) -> Report:
         """Where each crosses, and the curves."""
@@ -106,12 +104,8 @@ class Convergence(Experiment):
             "The recipe `plus` learns from a fifth of all ratings at a step, at most 65,536: "
             "its steps are not the others'.",
         )
-
-        def draw(figure: "Figure") -> None:
-            _draw(figure, results)
-
-        datas = len(results.distinct("data"))
-        return Report([Table(header, rows)], draw, (5.2 * datas + 0.6, 4.4), remarks)
+        size = 5.2 * len(results.distinct("data")) + 0.6, 4.4
+        return Report([Table(header, rows)], partial(_draw, results), size, remarks)
 
 
 def _measure(source: Source, system: str, told: Mapping[str, Any], progress: bool) -> Any:
@@ -206,11 +200,10 @@ def _median(steps: list[int | None]) -> int | None:
     return ordered[(len(ordered) - 1) // 2]
 
 
-def _draw(figure: "Figure", results: Results) -> None:
-    datas = results.distinct("data")
-    for axes, data in zip(panels(figure, datas), datas, strict=True):
+def _draw(results: Results, figure: "Figure") -> None:
+    for axes, of_data in by_data(results, figure):
         for system, name in SYSTEMS.items():
-            found = results.where(data=data, system=system)
+            found = of_data.where(system=system)
             if not len(found):
                 continue
             colour = _COLOURS[system]
@@ -229,9 +222,9 @@ def _draw(figure: "Figure", results: Results) -> None:
                     color=colour,
                     fontweight="bold",
                 )
-        threshold = results.where(data=data).cells[0]["threshold"]
+        threshold = of_data.cells[0]["threshold"]
         axes.axhline(threshold, color=MUTED, linewidth=1, linestyle=":")
-        paper = PAPER_PMF.get(results.where(data=data).cells[0]["paper_name"])
+        paper = PAPER_PMF.get(of_data.cells[0]["paper_name"])
         if paper is not None:
             axes.plot([30, paper], [threshold] * 2, "|", color=REPORTED, markersize=14, mew=2)
             axes.annotate(

@@ -1,15 +1,16 @@
 """What the pictures share: colours, axes, and how they are written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evichain.errors import SettingsError
+from evichain.experiments.frame import Results
 from evichain.experiments.report import Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
 
 INK, MUTED, GRID, REPORTED = "#1d2333", "#626a7c", "#e3e6ee", "#8b93a5"
 """Of text, of lesser text, of lines behind, and of what the paper reports."""
@@ -74,9 +75,16 @@ def save_png(report: Report, path: Path) -> None:
     beside.replace(path)
 
 
-def panels(figure: "Figure", titles: Sequence[str], *, share_y: bool = False) -> "list[Axes]":
+def by_data(results: Results, figure: "Figure") -> "Iterator[tuple[Axes, Results]]":
+    """Axes beside each other, one for each data set, with what was found there."""
+    datas = results.distinct("data")
+    for axes, data in zip(panels(figure, datas), datas, strict=True):
+        yield axes, results.where(data=data)
+
+
+def panels(figure: "FigureBase", titles: Sequence[str]) -> "list[Axes]":
     """Axes beside each other, one for each title."""
-    row = figure.subplots(1, len(titles), squeeze=False, sharey=share_y)[0]
+    row = figure.subplots(1, len(titles), squeeze=False)[0]
     for axes, title in zip(row, titles, strict=True):
         axes.set_title(title)
     return list(row)

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import product
 from statistics import fmean, stdev
 from typing import Any, ClassVar
 
@@ -37,6 +38,14 @@ class Request:
     def sources(self) -> list[Source]:
         """The data sets."""
         return [Source(data, self.quick) for data in self.data]
+
+    def over(self, *kinds: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+        """Every data set with one of each kind and every seed, the seed last.
+
+        >>> [combination[1:] for combination in Request(["a"], (0, 1)).over("xy")]
+        [('x', 0), ('x', 1), ('y', 0), ('y', 1)]
+        """
+        return product(self.sources, *kinds, self.seeds)
 
 
 @dataclass(frozen=True)

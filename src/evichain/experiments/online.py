@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from evichain.evaluation import evaluate
-from evichain.experiments.drawing import COLOURS, REPORTED, panels
+from evichain.experiments.drawing import COLOURS, REPORTED, by_data
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
-from evichain.experiments.systems import NAMES, Growing, make_system
+from evichain.experiments.systems import NAMES, Growing, make_system, mean_rmse, settings_of
 from evichain.progress import progress as progress_bar
 from evichain.ratings.side import Side
 from evichain.ratings.splits import growth, growth_split, random_split
@@ -52,12 +52,10 @@ class Online(Experiment):
 
     def cells(self, request: Request) -> Iterable[Cell]:
         """One for each data set, system and seed."""
-        for source in request.sources:
-            for system in SYSTEMS:
-                for seed in request.seeds:
-                    settings = make_system(system, source, seed).settings.model_dump()
-                    of = {"system": system, "seed": seed, "step": STEP, "settings": settings}
-                    yield Cell(source, of, partial(_measure, source, system, seed))
+        for source, system, seed in request.over(SYSTEMS):
+            settings = settings_of(system, source, seed)
+            of = {"system": system, "seed": seed, "step": STEP, "settings": settings}
+            yield Cell(source, of, partial(_measure, source, system, seed))
 
     def report(self, results: Results) -> Report:
         """The paper's table beside ours, and the error at each step."""
@@ -102,12 +100,8 @@ class Online(Experiment):
             "in training (`--split growth:0.2` of `evichain train`).",
             "Guessing the mean: of the ratings learned from, on all that is new.",
         )
-
-        def draw(figure: "Figure") -> None:
-            _draw(figure, results)
-
-        datas = len(results.distinct("data"))
-        return Report(tables, draw, (5.0 * datas + 0.6, 4.2), remarks)
+        size = 5.0 * len(results.distinct("data")) + 0.6, 4.2
+        return Report(tables, partial(_draw, results), size, remarks)
 
 
 def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str, Any]:
@@ -134,14 +128,13 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
             steps.append({"share": share, "rmse": rmse, "tested": len(tested)})
             bar(rmse=rmse)
     new = evaluate(model, split.test)
-    wrong = split.test.frame["rating"].to_numpy() - split.train.mean
     met = [ratings.frame[side.column].n_unique() - len(first[side]) for side in Side]
     return {
         "steps": steps,
         "new_rmse": new.rmse,
         "new_tested": new.ratings,
         "impossible": new.impossible,
-        "mean_rmse": float(np.sqrt(np.mean(np.square(wrong, dtype=np.float64)))),
+        "mean_rmse": mean_rmse(split.train, split.test),
         "parameters": parameters,
         "seen": len(split.train) / len(ratings),
         "new_entities": sum(met),
@@ -165,10 +158,8 @@ def _percent(share: float | None) -> str | None:
     return None if share is None else f"{share:.2%}"
 
 
-def _draw(figure: "Figure", results: Results) -> None:
-    datas = results.distinct("data")
-    for axes, data in zip(panels(figure, datas), datas, strict=True):
-        of_data = results.where(data=data)
+def _draw(results: Results, figure: "Figure") -> None:
+    for axes, of_data in by_data(results, figure):
         for system in of_data.distinct("system"):
             found = of_data.where(system=system)
             shares = [100 * at["share"] for at in found.cells[0]["steps"]]

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from evichain.baselines import BASELINES
 from evichain.evaluation import evaluate
-from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, panels
+from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, by_data
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
-from evichain.experiments.systems import NAMES, make_system
+from evichain.experiments.systems import NAMES, make_system, settings_of
 from evichain.ratings.splits import random_split
 from evichain.recipes import RECIPES
 
@@ -60,14 +60,10 @@ class RmseTable(Experiment):
 
     def cells(self, request: Request) -> Iterable[Cell]:
         """One for each data set, split, system and seed."""
-        for source in request.sources:
-            for split in SPLITS:
-                for system in SYSTEMS:
-                    for seed in request.seeds:
-                        settings = make_system(system, source, seed).settings.model_dump()
-                        of = {"system": system, "split": split, "seed": seed, "settings": settings}
-                        measure = partial(_measure, source, system, SPLITS[split], seed)
-                        yield Cell(source, of, measure)
+        for source, split, system, seed in request.over(SPLITS, SYSTEMS):
+            settings = settings_of(system, source, seed)
+            of = {"system": system, "split": split, "seed": seed, "settings": settings}
+            yield Cell(source, of, partial(_measure, source, system, SPLITS[split], seed))
 
     def report(self, results: Results) -> Report:
         """A table for each data set: the paper's figure beside ours, on both splits."""
@@ -86,12 +82,8 @@ class RmseTable(Experiment):
             "from that part. The test part is read once.",
             "Seconds are of one run on the first split, on a machine that may have been busy.",
         )
-
-        def draw(figure: "Figure") -> None:
-            _draw(figure, results)
-
-        datas = len(results.distinct("data"))
-        return Report(tables, draw, (5.4 * datas, 0.36 * len(SYSTEMS) + 1.4), remarks)
+        size = 5.4 * len(results.distinct("data")), 0.36 * len(SYSTEMS) + 1.4
+        return Report(tables, partial(_draw, results), size, remarks)
 
 
 def _measure(source: Source, system: str, fraction: float, seed: int, progress: bool) -> Any:
@@ -119,10 +111,8 @@ def _row(results: Results, system: str) -> list[Value]:
     return [*row, one["parameters"], round(one.seconds), one["impossible"]]
 
 
-def _draw(figure: "Figure", results: Results) -> None:
-    datas = results.distinct("data")
-    for axes, data in zip(panels(figure, datas), datas, strict=True):
-        found = results.where(data=data)
+def _draw(results: Results, figure: "Figure") -> None:
+    for axes, found in by_data(results, figure):
         labels = [NAMES.get(system, system).replace("`", "") for system in SYSTEMS]
         for place, system in enumerate(SYSTEMS):
             for split, shift, style in ((OURS, -0.14, "full"), (THEIRS, 0.14, "none")):

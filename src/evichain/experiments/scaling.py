@@ -48,13 +48,10 @@ class Scaling(Experiment):
         """One for each data set, share of its users, system and seed."""
         shares = SHARES[-1:] if request.quick else SHARES
         repeats = QUICK_REPEATS if request.quick else REPEATS
-        for source in request.sources:
-            for share in shares:
-                for system in SYSTEMS:
-                    for seed in request.seeds:
-                        of = {"system": system, "share": share, "seed": seed, "repeats": repeats}
-                        measure = partial(_alone, source, system, share, seed, repeats)
-                        yield Cell(source, of, measure, shown=("system", "share", "seed"))
+        for source, share, system, seed in request.over(shares, SYSTEMS):
+            of = {"system": system, "share": share, "seed": seed, "repeats": repeats}
+            measure = partial(_alone, source, system, share, seed, repeats)
+            yield Cell(source, of, measure, shown=("system", "share", "seed"))
 
     def report(self, results: Results) -> Report:
         """A row for each size and system."""
@@ -87,14 +84,10 @@ class Scaling(Experiment):
             "The peak holds everything: Python, PyTorch, compiled kernels, the ratings as a table "
             "while they are loaded, the graph, and the steps.",
         )
-
-        def draw(figure: "Figure") -> None:
-            _draw(figure, results)
-
-        return Report([Table(header, rows)], draw, (13.0, 4.2), remarks)
+        return Report([Table(header, rows)], partial(_draw, results), (13.0, 4.2), remarks)
 
 
-def settings_of(system: str, source: Source, ratings: Ratings, seed: int) -> Settings:
+def step_settings(system: str, source: Source, ratings: Ratings, seed: int) -> Settings:
     """How a step is made: with the same limits for every size in the paper's form."""
     told: dict[str, Any] = {"seed": seed}
     if source.quick and system == "plus":
@@ -118,7 +111,7 @@ def settings_of(system: str, source: Source, ratings: Ratings, seed: int) -> Set
 def measure(source: Source, system: str, share: float, seed: int, repeats: int) -> dict[str, Any]:
     """What a step costs."""
     ratings = source.part(share)
-    settings = settings_of(system, source, ratings, seed)
+    settings = step_settings(system, source, ratings, seed)
     found: Mapping[str, Any] = bench_step(ratings, settings, repeats=repeats, reference=False)
     users, items = (ratings.frame[side.column].n_unique() for side in Side)
     vectors = (users + items) * settings.embedding_size
@@ -163,7 +156,7 @@ def _megabytes(count: int | None) -> str | None:
     return None if count is None else f"{count / 1e6:,.0f} MB"
 
 
-def _draw(figure: "Figure", results: Results) -> None:
+def _draw(results: Results, figure: "Figure") -> None:
     titles = {
         "seconds": "Seconds an iteration",
         "parameters": "Parameters",

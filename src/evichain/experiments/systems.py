@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Protocol, Self, runtime_checkable
 
+import numpy as np
 from pydantic import BaseModel
 
 from evichain.baselines import make_baseline
 from evichain.experiments.sources import Source
 from evichain.protocol import Recommender
+from evichain.ratings.table import Ratings
 from evichain.recipes import RECIPES
 from evichain.recommender import REC
 
@@ -72,6 +74,22 @@ def make_system(system: str, source: Source, seed: int) -> System:
         # Where nothing is pretrained, nothing can be.
         told |= {name: value for name, value in QUICK.items() if known.get(name)}
     return _made(system, told)
+
+
+def settings_of(system: str, source: Source, seed: int) -> dict[str, Any]:
+    """All that a system is told, to know its results by."""
+    return make_system(system, source, seed).settings.model_dump()
+
+
+def mean_rmse(train: Ratings, test: Ratings) -> float:
+    """The error of guessing the mean of what was learned from.
+
+    >>> train, test = (Ratings.from_arrays([0, 1], [0, 1], rated) for rated in ([2, 4], [1, 5]))
+    >>> mean_rmse(train, test)
+    2.0
+    """
+    wrong = test.frame["rating"].to_numpy().astype(np.float64) - train.mean
+    return float(np.sqrt(np.mean(np.square(wrong))))
 
 
 def _made(system: str, settings: Mapping[str, Any]) -> System:

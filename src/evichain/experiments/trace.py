@@ -24,7 +24,7 @@ from evichain.evidence.trace import Piece, Trace
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
-from evichain.experiments.systems import make_system
+from evichain.experiments.systems import make_system, settings_of
 from evichain.ratings.side import Side
 from evichain.ratings.splits import Split, random_split
 from evichain.ratings.table import Ratings
@@ -53,11 +53,10 @@ class TraceFigure(Experiment):
 
     def cells(self, request: Request) -> Iterable[Cell]:
         """A model in the paper's form for each data set and seed."""
-        for source in request.sources:
-            for seed in request.seeds:
-                settings = make_system("paper", source, seed).settings.model_dump()
-                of = {"system": "paper", "seed": seed, "settings": settings}
-                yield Cell(source, of, partial(_measure, source, seed))
+        for source, seed in request.over():
+            settings = settings_of("paper", source, seed)
+            of = {"system": "paper", "seed": seed, "settings": settings}
+            yield Cell(source, of, partial(_measure, source, seed))
 
     def report(self, results: Results) -> Report:
         """What is drawn, in words, and the drawings."""
@@ -90,12 +89,8 @@ class TraceFigure(Experiment):
         layouts = [lay_out(trace, digits(trace)) for trace in traces]
         width = max(layout.width for layout in layouts) + _CARD + _CARD_GAP + 80
         height = sum(layout.height + 90 for layout in layouts)
-
-        def draw(figure: "Figure") -> None:
-            _draw(figure, traces, layouts)
-
-        size = (width * _INCHES, height * _INCHES)
-        return Report([Table(header, rows)], draw, size, remarks, files)
+        size = width * _INCHES, height * _INCHES
+        return Report([Table(header, rows)], partial(_draw, traces, layouts), size, remarks, files)
 
 
 def _measure(source: Source, seed: int, progress: bool) -> dict[str, Any]:
@@ -152,7 +147,7 @@ def _with(user: Piece, through: Piece) -> Piece:
     return replace(user, pieces=(*others[: _PIECES - 1], through, *others[_PIECES - 1 :]))
 
 
-def _draw(figure: "Figure", traces: list[Trace], layouts: list[Layout]) -> None:
+def _draw(traces: list[Trace], layouts: list[Layout], figure: "Figure") -> None:
     heights = [layout.height + 90 for layout in layouts]
     grid = figure.subplots(len(traces), 1, squeeze=False, height_ratios=heights)[:, 0]
     widest = max(layout.width for layout in layouts)
