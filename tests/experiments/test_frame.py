@@ -1,6 +1,7 @@
 import pytest
 
-from evichain.experiments.frame import Cell, Measured, Results, key_of
+from evichain.errors import SettingsError
+from evichain.experiments.frame import Cell, Measured, Request, Results, key_of
 from evichain.experiments.sources import Source
 
 
@@ -44,3 +45,8 @@ def test_a_cell_is_known_by_all_that_it_depends_on(small_data: str) -> None:
     ]
     assert len(set(keys)) == len(keys)
     assert key(source, a=1, b=2) == key(source, b=2, a=1)
+
+
+def test_tables_could_not_tell_two_of_a_name_apart() -> None:
+    with pytest.raises(SettingsError, match="two data sets are called 'mine'"):
+        Request(["a/mine.csv", "b/mine.csv"])

@@ -35,9 +35,10 @@ def test_a_run_that_was_ended_goes_on_where_it_was(make: Make, tmp_path: Path) -
     assert again.document["tables"] == whole.document["tables"]
 
 
-def test_anew_measures_everything_again(make: Make) -> None:
-    make("complexity")
+def test_anew_measures_what_is_asked_for_again_and_keeps_the_rest(make: Make) -> None:
+    make("complexity", seeds=(0, 1))
     assert make("complexity", anew=True).measured == 3
+    assert make("complexity", seeds=(1,)).measured == 0
 
 
 def test_other_data_of_the_same_name_is_measured(tmp_path: Path) -> None:

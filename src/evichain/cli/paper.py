@@ -59,7 +59,9 @@ def paper(
     ] = False,
     anew: Annotated[
         bool,
-        typer.Option("--anew", help="Measure everything again, whatever was measured before."),
+        typer.Option(
+            "--anew", help="Measure again what is asked for, whatever was measured before."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:

@@ -36,9 +36,9 @@ PAPER_PMF = {"ml-100k": 400, "ml-1m": 360, "ml-10m": 500}
 
 SYSTEMS = {
     "paper": "REC, recipe `paper`",
-    "plus": "REC, recipe `plus`, in batches of its own",
     "pmf": "PMF",
     "pmf-larger": f"PMF, steps of {LARGER_STEP:g} instead of 0.001",
+    "plus": "REC, recipe `plus`, in batches of its own",
 }
 _COLOURS = {**COLOURS, "pmf-larger": "#93cfc7"}
 _BLOCK = settings_for("paper")

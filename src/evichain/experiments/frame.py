@@ -13,6 +13,7 @@ from itertools import product
 from statistics import fmean, stdev
 from typing import Any, ClassVar
 
+from evichain.errors import SettingsError
 from evichain.experiments.report import Report
 from evichain.experiments.sources import Source
 
@@ -33,6 +34,15 @@ class Request:
     data: Sequence[str]
     seeds: Sequence[int] = (0,)
     quick: bool = False
+
+    def __post_init__(self) -> None:
+        labels = [source.label for source in self.sources]
+        twice = next((label for label in labels if labels.count(label) > 1), None)
+        if twice is not None:
+            raise SettingsError(
+                f"two data sets are called {twice!r}",
+                right="Give each once, and name files or folders so that tables can tell them.",
+            )
 
     @property
     def sources(self) -> list[Source]:

@@ -9,7 +9,6 @@ import json
 import os
 import platform
 import shlex
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -59,7 +58,7 @@ def run(
 
     Args:
         out: where to; what cells have found is kept there, in `cells/NAME`.
-        anew: forget what cells have found before.
+        anew: forget what these cells have found before.
         progress: show progress bars.
         say: told of each cell.
     """
@@ -67,8 +66,6 @@ def run(
     check_installed()
     kept = out / "cells" / name
     try:
-        if anew and kept.is_dir():
-            shutil.rmtree(kept)
         kept.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(
@@ -77,6 +74,8 @@ def run(
             right="Name a folder that can be written to.",
         ) from error
     cells = list(experiment.cells(request))
+    for cell in cells if anew else ():
+        _place(kept, name, cell).unlink(missing_ok=True)
     found, measured = [], 0
     for number, cell in enumerate(cells, 1):
         line = f"{name} {number}/{len(cells)}: {cell.name}"
@@ -121,12 +120,15 @@ def run(
     return Outcome(name, document, page, files, measured)
 
 
+def _place(folder: Path, name: str, cell: Cell) -> Path:
+    return folder / f"{key_of(cell.identity(name, __version__))}.json"
+
+
 def _kept(folder: Path, name: str, cell: Cell) -> Measured | None:
     """What a cell found before; None if it did not, or if that was cut off or is of another."""
-    identity = cell.identity(name, __version__)
     try:
-        saved = json.loads((folder / f"{key_of(identity)}.json").read_text("utf-8"))
-        if saved["of"] != identity:
+        saved = json.loads(_place(folder, name, cell).read_text("utf-8"))
+        if saved["of"] != cell.identity(name, __version__):
             return None
         return Measured(saved["of"], saved["found"], saved["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -140,7 +142,7 @@ def _measure(folder: Path, name: str, cell: Cell, *, progress: bool) -> Measured
     seconds = round(time.perf_counter() - begun, 3)
     saved = {"of": identity, "found": found, "seconds": seconds}
     text = json.dumps(saved, indent=1, allow_nan=False)
-    _write(folder / f"{key_of(identity)}.json", text + "\n")
+    _write(_place(folder, name, cell), text + "\n")
     # As it will be read: JSON knows no tuples, and no keys but text.
     return Measured(identity, json.loads(text)["found"], seconds)
 
