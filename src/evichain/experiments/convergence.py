@@ -27,7 +27,7 @@ from evichain.training.trainer import Trainer
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STEPS = {"paper": 250, "plus": 60, "pmf": 600, "pmf-larger": 600}
+STEPS = {"paper": 250, "pmf": 1500, "pmf-larger": 600, "plus": 60}
 QUICK_STEPS, SHOWN = 6, 250
 LARGER_STEP = 5e-3
 PAPER_REC = "under 30"

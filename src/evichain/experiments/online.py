@@ -118,8 +118,9 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
     there, steps = split.train, []
     with progress_bar("Growing", len(parts), enabled=progress, unit="steps") as bar:
         for number, part in enumerate(parts, 1):
-            if number > 1:
-                model.add(_without(part, there))
+            fresh = _without(part, there)
+            if number > 1 and len(fresh):
+                model.add(fresh)
                 there = part
             last = number == len(parts)
             tested = everything.test if last else _among(everything.test, there)
