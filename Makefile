@@ -7,8 +7,9 @@ DATA ?= ml-100k
 RECIPE ?= plus
 ITERATIONS ?=
 PORT ?= 8000
+PAPER_OPTIONS ?=
 
-.PHONY: help demo serve test lint postgres chromium format bench clean
+.PHONY: help demo serve test lint postgres chromium format bench paper clean
 
 help: ## What there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -53,6 +54,10 @@ format: $(READY) ## Put the sources into shape
 bench: $(READY) ## The cost of a training step, as ratios
 	@$(BIN)/evichain bench step --data ml-100k
 	@$(BIN)/evichain bench step --data ml-1m --evidence-limit 40 --max-depth 3 --no-reference
+
+# Hours: what was measured is kept in results/cells, so that it can be ended and made to go on.
+paper: $(READY) ## The tables and figures of the paper, into results/ (PAPER_OPTIONS=--quick: minutes)
+	@$(BIN)/evichain paper all $(PAPER_OPTIONS)
 
 clean: ## Remove what was made here
 	rm -rf $(VENV) runs results .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -30,6 +30,7 @@ VERBS = {
     "serve": "Serve a model over HTTP: ratings in, answers out.",
     "baseline": "Train and test a recommender to compare with.",
     "bench": "Measure how fast a training step is, and how fast the service answers.",
+    "paper": "Make the tables and figures of the paper again.",
 }
 
 

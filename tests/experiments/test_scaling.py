@@ -1,0 +1,39 @@
+from tests.experiments.conftest import Make
+
+from evichain.experiments.scaling import measure, most_resident, step_settings
+from evichain.experiments.sources import Source
+
+
+def test_parameters_of_rec_stay_and_those_of_pmf_grow(small_data: str) -> None:
+    source = Source(small_data, quick=True)
+    for system in ("paper", "plus", "pmf"):
+        half, whole = (measure(source, system, share, 0, 1) for share in (0.5, 1.0))
+        assert half["ratings"] < whole["ratings"]
+        assert half["users"] < whole["users"]
+        if system == "pmf":
+            assert whole["parameters"] == 20 * (whole["users"] + whole["items"])
+            assert half["parameters"] < whole["parameters"]
+        else:
+            assert half["parameters"] == whole["parameters"]
+        assert whole["seconds"] > 0
+
+
+def test_every_size_has_the_same_limits_in_the_papers_form(small_data: str) -> None:
+    source = Source(small_data)
+    settings = step_settings("paper", source, source.ratings(), 0)
+    assert (settings.evidence_limit, settings.max_depth) == (80, 4)
+
+
+def test_memory_is_told_in_bytes() -> None:
+    peak = most_resident()
+    assert peak is not None
+    assert peak > 10**7
+
+
+def test_each_has_a_process_and_a_row(make: Make) -> None:
+    outcome = make("scaling")
+    (table,) = outcome.document["tables"]
+    assert [row[0] for row in table["rows"]] == ["REC, recipe `paper`", "REC, recipe `plus`", "PMF"]
+    assert table["rows"][0][5] == 10
+    assert table["rows"][0][7] == "0.17 M"
+    assert table["rows"][1][5] is None
