@@ -85,6 +85,7 @@ def describe(data: Data, json: Json = False) -> None:
     epilog=examples(
         "evichain data convert ml-1m ratings.parquet",
         "evichain data convert ratings.csv.gz ratings.graph",
+        "evichain data convert parts-of-parquet/ ratings.graph",
     )
 )
 def convert(
@@ -94,8 +95,8 @@ def convert(
         typer.Argument(
             metavar="OUT",
             help="A .csv, .tsv, .parquet or .ndjson file, or a .graph folder: the arrays of the "
-            "graph that models are trained on, with titles and without timestamps. Verbs that are "
-            "given one decode it to a table; in Python, Graph.load maps it.",
+            "graph that models are trained on, with titles and without timestamps. Parquet of any "
+            "size becomes one in bounded memory, and `train` maps it instead of reading it.",
             show_default=False,
         ),
     ],
@@ -104,21 +105,37 @@ def convert(
 ) -> None:
     """Write ratings in another format, validated and each pair once."""
     from evichain.ratings import load_ratings
+    from evichain.resources import peak_bytes
 
     suffix = table_suffix(out, _GRAPH)
     check_free(out, force=force)
-    ratings = load_ratings(data)
     with replacing(out, force=force) as beside:
-        if suffix == _GRAPH:
-            from evichain.ratings.graph import Graph
-
-            Graph.build(ratings).save(beside)
-        else:
+        if suffix != _GRAPH:
+            ratings = load_ratings(data)
             write_table(ratings.frame, beside)
+            count = len(ratings)
+        else:
+            count = _write_graph(data, beside)
     if json:
-        print_json({"data": data, "written": out, "ratings": len(ratings)})
+        print_json({"data": data, "written": out, "ratings": count, "peak_bytes": peak_bytes()})
     else:
-        note(f"{out}: {len(ratings):,} ratings of {ratings.name}")
+        note(f"{out}: {count:,} ratings of {data}")
+
+
+def _write_graph(data: str, folder: Path) -> int:
+    """Parquet by way of buckets on disk, however large; all else in memory."""
+    from evichain.ratings.catalogue import load_ratings, local_path
+    from evichain.ratings.conversion import convert_parquet
+    from evichain.ratings.graph import Graph
+
+    converted = convert_parquet(local_path(data), folder, progress=True)
+    if converted is None:
+        ratings = load_ratings(data)
+        Graph.build(ratings).save(folder)
+        return len(ratings)
+    if converted.duplicates:
+        note(f"{data}: {converted.duplicates:,} earlier ratings of a pair were dropped")
+    return converted.ratings
 
 
 @verb.command(
