@@ -17,7 +17,7 @@ from evichain.cli._files import (
 from evichain.cli._options import Data, Force, Json, Seed, examples, group
 from evichain.cli._output import note, print_facts, print_json, print_table, size_said
 
-verb = group("List, fetch, describe, convert and split ratings.")
+verb = group("List, fetch, describe, convert, split and make up ratings.")
 
 _GRAPH = ".graph"
 
@@ -136,6 +136,51 @@ def _write_graph(data: str, folder: Path) -> int:
     if converted.duplicates:
         note(f"{data}: {converted.duplicates:,} earlier ratings of a pair were dropped")
     return converted.ratings
+
+
+@verb.command(
+    epilog=examples(
+        "evichain data generate --ratings 10000000 --out made",
+        "evichain data convert made made.graph",
+    )
+)
+def generate(
+    ratings: Annotated[int, typer.Option(metavar="N", min=1, help="How many ratings.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder to make, with part-*.parquet.")
+    ],
+    seed: Seed = 0,
+    users: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many users; 0: one for 100 ratings.")
+    ] = 0,
+    items: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="How many items; 0: 8 times the root of the ratings."),
+    ] = 0,
+    rank: Annotated[int, typer.Option(metavar="N", min=0, help="Of the planted structure.")] = 4,
+    noise: Annotated[
+        float, typer.Option(metavar="X", min=0, help="The deviation of what nobody can predict.")
+    ] = 0.8,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Make up ratings with a known structure, of any number, for tests of scale.
+
+    Some users and items have very many ratings and most have few. The card beside the ratings
+    tells the lowest RMSE that anyone could reach, who knows all but the noise.
+    """
+    from evichain.ratings.synthetic import Synthetic
+    from evichain.resources import peak_bytes
+
+    check_free(out, force=force)
+    made = Synthetic(ratings, users, items, rank, noise, seed)
+    with replacing(out, force=force) as beside:
+        card = made.write(beside, progress=True)
+    if json:
+        print_json({"written": out, **card, "peak_bytes": peak_bytes()})
+    else:
+        counts = f"{ratings:,} ratings by {made.users:,} users of {made.items:,} items"
+        note(f"{out}: {counts}; no RMSE is below {card['floor_rmse']:.4f}")
 
 
 @verb.command(
