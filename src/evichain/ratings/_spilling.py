@@ -55,7 +55,9 @@ class Buckets:
         """The records of each bucket, with the first and the last row but one; then it is gone."""
         for number in range(len(self._bounds) - 1):
             path = self._path(number)
-            records = np.fromfile(path, self._record) if path.exists() else np.empty(0, self._record)
+            records = (
+                np.fromfile(path, self._record) if path.exists() else np.empty(0, self._record)
+            )
             path.unlink(missing_ok=True)
             yield int(self._bounds[number]), int(self._bounds[number + 1]), records
 

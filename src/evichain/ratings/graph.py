@@ -202,9 +202,7 @@ def save_card(folder: Path, scale: Scale, mean: float, titles: pl.DataFrame | No
 
 
 def _map(folder: Path, side: Side, array: str) -> np.ndarray:
-    mapped: np.ndarray = np.load(
-        array_path(folder, side, array), mmap_mode="r", allow_pickle=False
-    )
+    mapped: np.ndarray = np.load(array_path(folder, side, array), mmap_mode="r", allow_pickle=False)
     return mapped
 
 
