@@ -31,7 +31,8 @@ def test_a_graph_is_parted_without_a_copy() -> None:
     users, items, ratings = material.validation
     assert are_aside(material.pool.aside, users, items).all()
     assert abs(len(users) / len(graph) - 0.1) < 0.02
-    assert ratings.tolist() == [dict(graph.rated(Side.USER, u))[i] for u, i in zip(users, items)]
+    pairs = zip(users.tolist(), items.tolist(), strict=True)
+    assert ratings.tolist() == [dict(graph.rated(Side.USER, u))[i] for u, i in pairs]
     assert material.whole().aside == NOTHING_ASIDE
     assert material.whole().graph is graph
 

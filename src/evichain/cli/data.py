@@ -156,7 +156,7 @@ def generate(
     items: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, help="How many items; 0: 8 times the root of the ratings."
+            metavar="N", min=0, help="How many items; 0: 8 times the ratings' root."
         ),
     ] = 0,
     rank: Annotated[int, typer.Option(metavar="N", min=0, help="Of the planted structure.")] = 4,

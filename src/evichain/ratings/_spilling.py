@@ -52,13 +52,11 @@ class Buckets:
                 records[ends[number] - counts[number] : ends[number]].tofile(file)
 
     def take(self) -> Iterator[tuple[int, int, npt.NDArray[Any]]]:
-        """The records of each bucket, with the first and the last row but one; then it is gone."""
+        """Empty the buckets: of each the records, its first row, and the first after it."""
         for number in range(len(self._bounds) - 1):
             path = self._path(number)
-            records = (
-                np.fromfile(path, self._record) if path.exists() else np.empty(0, self._record)
-            )
-            path.unlink(missing_ok=True)
+            records = np.fromfile(path, self._record)
+            path.unlink()
             yield int(self._bounds[number]), int(self._bounds[number + 1]), records
 
     def _path(self, number: int) -> Path:

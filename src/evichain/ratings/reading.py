@@ -36,8 +36,8 @@ def read_ratings(path: str | Path, *, format: str | None = None) -> Ratings:
 
     Args:
         path: CSV, TSV, Parquet, NDJSON, MovieLens `u.data`, `ratings.dat`, `ratings.csv` or
-            RecBole `.inter`; plain, .gz, .zst or in a .zip; or a folder of part-*.parquet. Item titles are read from the file
-            that these sets have them in, when it lies beside.
+            RecBole `.inter`; plain, .gz, .zst or in a .zip; or a folder of part-*.parquet. Item
+            titles are read from the file that these sets have them in, when it lies beside.
         format: csv, tsv, dat, inter, parquet or ndjson, where name and content mislead.
 
     Raises:
