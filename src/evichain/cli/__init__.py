@@ -17,7 +17,7 @@ from evichain.cli._errors import reported
 from evichain.cli._options import examples
 
 VERBS = {
-    "data": "List, fetch, describe, convert and split ratings.",
+    "data": "List, fetch, describe, convert, split and make up ratings.",
     "train": "Train a model, and test it when the data is split.",
     "tune": "Search for better settings, on validation ratings.",
     "evaluate": "Test a model on ratings.",

@@ -52,7 +52,8 @@ def step(
     ratings, name = parts.train, parts.name
     loaded = time.perf_counter() - begun
 
-    from evichain.bench import bench_step, peak_bytes
+    from evichain.bench import bench_step
+    from evichain.resources import peak_bytes
 
     found: dict[str, Any] = {
         "data": data,

@@ -8,7 +8,7 @@ import typer
 
 from evichain.cli._errors import OptionError, OutputError
 from evichain.cli._files import check_free, check_place, replacing
-from evichain.cli._loading import load_parts
+from evichain.cli._loading import load_source
 from evichain.cli._options import Data, Force, Json, Recipe, Seed, Split, examples, single
 from evichain.cli._output import note, print_json
 from evichain.cli._scores import count_seen, paper_rmse, print_scores, say_doubts, scores
@@ -23,6 +23,7 @@ _LOG, _CHECKPOINT = "log.jsonl", "checkpoint.safetensors"
     epilog=examples(
         "evichain train ml-100k --split random:0.8 --out model",
         "evichain train ratings.csv --out model --evidence-limit 40 --max-depth 3",
+        "evichain train ratings.graph --out model    # mapped, so that it may exceed memory",
         "evichain train ml-1m --split random:0.8 --run runs/1 --json",
         "evichain train ml-1m --split random:0.8 --run runs/1 --json --resume",
     )
@@ -62,7 +63,7 @@ def train(
 
     changes = {"seed": seed, **settings}
     settings_for(recipe, **changes)
-    parts = load_parts(data, split, seed)
+    parts = load_source(data, split, seed)
     learned, tested, name = parts.train, parts.test, parts.name
 
     from evichain.recommender import REC

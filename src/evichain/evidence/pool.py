@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evichain.evidence.aside import NOTHING_ASIDE, Aside
 from evichain.kernels import Ints, Longs, kernel
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
@@ -37,11 +38,12 @@ class SidePool:
 
 @dataclass(frozen=True)
 class Pool:
-    """The prototypes of both sides of a graph."""
+    """The prototypes of both sides of a graph, and which of its ratings are evidence to nobody."""
 
     graph: Graph
     ids: tuple[Sequence[Id], Sequence[Id]]
     sides: tuple[SidePool, SidePool]
+    aside: Aside = NOTHING_ASIDE
 
     @classmethod
     def of(cls, graph: Graph, ids: tuple[Sequence[Id], Sequence[Id]]) -> "Pool":

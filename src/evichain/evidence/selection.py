@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evichain.evidence.aside import NOTHING_ASIDE, Aside, drawn, pair_key
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Int, Ints, Keys, Longs, kernel
@@ -29,11 +30,17 @@ class Hidden(NamedTuple):
     Attributes:
         pairs: a table of pairs that `select` looks up.
         share: how many of 2**32 other pairs are dropped; which ones is drawn by `seed`.
+        aside: the pairs that are set aside for good (see `Pool`).
     """
 
     pairs: Longs
     share: int
     seed: int
+    aside: Aside = NOTHING_ASIDE
+
+    def beside(self, aside: Aside) -> "Hidden":
+        """Hide what is set aside too."""
+        return self._replace(aside=aside)
 
 
 NOTHING_HIDDEN = Hidden(np.empty(0, np.int64), 0, 0)
@@ -65,7 +72,7 @@ def selected(
         cited.slot,
         cited.cited_ptr,
         cited.cited,
-        hidden,
+        hidden.beside(pool.aside),
     )
     places = out[:found]
     return rows.indices[places], pool.graph.scale.decode(rows.codes[places])
@@ -80,12 +87,6 @@ def hide(users: Ints, items: Ints, *, dropout: float = 0.0, seed: int = 0) -> Hi
 
 
 @kernel
-def pair_key(side: int, entity: Int, other: Int) -> Int:
-    """One number for a (user, item) pair, from whichever side it is seen."""
-    return (entity << 32) | other if side == 0 else (other << 32) | entity
-
-
-@kernel
 def _fill(table: Longs, users: Ints, items: Ints) -> None:
     for i in range(len(users)):
         key = pair_key(0, np.int64(users[i]), np.int64(items[i]))
@@ -97,14 +98,14 @@ def _fill(table: Longs, users: Ints, items: Ints) -> None:
 
 @kernel
 def _is_hidden(hidden: Hidden, side: int, entity: int, other: int) -> bool:
-    table, share = hidden.pairs, np.uint64(hidden.share)
-    if len(table) == 0 and share == 0:
+    table, aside = hidden.pairs, hidden.aside
+    if len(table) == 0 and hidden.share == 0 and aside.share == 0:
         return False
     key = pair_key(side, np.int64(entity), np.int64(other))
-    if share > 0:
-        draw = mix(np.uint64(hidden.seed) ^ mix(np.uint64(key)))
-        if (draw & np.uint64(0xFFFFFFFF)) < share:
-            return True
+    if hidden.share > 0 and drawn(key, hidden.share, hidden.seed):
+        return True
+    if aside.share > 0 and drawn(key, aside.share, aside.seed):
+        return True
     if len(table) == 0:
         return False
     place = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))

@@ -15,11 +15,12 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from evichain.errors import SettingsError
+from evichain.evidence.aside import are_aside
 from evichain.evidence.plan import Plan, make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, hide
-from evichain.kernels import Floats, Ints
+from evichain.kernels import Longs
 from evichain.model.chain import Chain
 from evichain.model.inference import estimates
 from evichain.ratings.ids import UNKNOWN
@@ -33,12 +34,12 @@ from evichain.training.checkpoint import (
     snapshot,
 )
 from evichain.training.log import RunLog
+from evichain.training.material import Pairs
 from evichain.training.memory import keep_freed_memory
 from evichain.training.prefetch import ahead
 from evichain.training.pretraining import pretrain
 from evichain.training.settings import TrainingSettings
 
-Pairs = tuple[Ints, Ints, Floats]
 Watch = Callable[[int, dict[str, float]], None]
 
 _LARGEST_SEED = 2**63 - 1
@@ -56,7 +57,12 @@ def make_batch(pool: Pool, policy: Policy, settings: TrainingSettings, step: int
     """The batch of a step: a function of the seed and the step's number."""
     count = len(pool.graph)
     size = max(1, min(settings.batch_size, int(count * settings.batch_share)))
-    users, items, ratings = pool.graph.pairs(batch_positions(count, size, settings.seed, step))
+    users, items, ratings = _targets(pool, batch_positions(count, size, settings.seed, step))
+    turn = 0
+    while not len(users):  # a batch of few, all of them set aside
+        turn += 1
+        other = batch_positions(count, size, settings.seed + turn, step)
+        users, items, ratings = _targets(pool, other)
     draw = evidence_seed(settings.seed, step)
     hidden = NOTHING_HIDDEN
     if settings.hide_targets or settings.evidence_dropout:
@@ -64,12 +70,21 @@ def make_batch(pool: Pool, policy: Policy, settings: TrainingSettings, step: int
         share = settings.evidence_dropout * draw / _LARGEST_SEED
         hidden = hide(*targets, dropout=share, seed=draw)
     if settings.strangers:
-        lot = np.random.default_rng(draw).random(size) * 2
+        lot = np.random.default_rng(draw).random(len(users)) * 2
         users = np.where(lot < settings.strangers, UNKNOWN, users)
         items = np.where(lot > 2 - settings.strangers, UNKNOWN, items)
     seed = draw if settings.redraw_evidence else STABLE
     plan = make_plan(pool, policy, users, items, seed=seed, hidden=hidden)
     return Batch(plan, torch.from_numpy(ratings))
+
+
+def _targets(pool: Pool, positions: Longs) -> Pairs:
+    """The ratings at these positions but for those that are set aside."""
+    users, items, ratings = pool.graph.pairs(positions)
+    if not pool.aside.share:
+        return users, items, ratings
+    kept = ~are_aside(pool.aside, users, items)
+    return users[kept], items[kept], ratings[kept]
 
 
 def evidence_seed(seed: int, step: int) -> int:
