@@ -50,9 +50,10 @@ format: $(READY) ## Put the sources into shape
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: $(READY) ## The cost of a training step, as ratios
+bench: $(READY) ## The cost of a training step, as ratios, and of the service under load
 	@$(BIN)/evichain bench step --data ml-100k
 	@$(BIN)/evichain bench step --data ml-1m --evidence-limit 40 --max-depth 3 --no-reference
+	@$(BIN)/evichain bench serve --data ml-1m
 
 clean: ## Remove what was made here
 	rm -rf $(VENV) runs results .mypy_cache .ruff_cache .pytest_cache .hypothesis
