@@ -51,9 +51,10 @@ format: $(READY) ## Put the sources into shape
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: $(READY) ## The cost of a training step, as ratios
+bench: $(READY) ## The cost of a training step, as ratios, and of the service under load
 	@$(BIN)/evichain bench step --data ml-100k
 	@$(BIN)/evichain bench step --data ml-1m --evidence-limit 40 --max-depth 3 --no-reference
+	@$(BIN)/evichain bench serve --data ml-1m
 
 # Hours: what was measured is kept in results/cells, so that it can be ended and made to go on.
 paper: $(READY) ## The tables and figures of the paper, into results/ (PAPER_OPTIONS=--quick: minutes)

@@ -1,8 +1,10 @@
 """The server is killed while it is written to: nothing acknowledged is lost, nothing is half there.
 
-`evichain bench serve --kills 20` does the same as often as one likes, on data of any size.
+`EVICHAIN_KILLS=20` kills it twenty times, and `evichain bench serve --kills 20` does so on data of
+any size.
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from evichain.service.bench.process import Server, ServerError
 from evichain.service.bench.storm import Writer, weather
 from evichain.service.store import open_store
 
-KILLS = 3
+KILLS = int(os.environ.get("EVICHAIN_KILLS", "3"))
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgres"])

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from evichain.errors import EvichainError
@@ -60,8 +60,10 @@ class Server:
         if not found:
             return False
         self.address = found[1], int(found[2])
-        connection = http.client.HTTPConnection(*self.address)
-        with suppress(OSError, http.client.HTTPException):
+        with (
+            suppress(OSError, http.client.HTTPException),
+            closing(http.client.HTTPConnection(*self.address)) as connection,
+        ):
             connection.request("GET", "/health/ready")
             return connection.getresponse().status == http.HTTPStatus.OK
         return False

@@ -38,7 +38,7 @@ class Writer:
     acknowledged: set[int] = field(default_factory=set)
 
     def batch(self, levels: list[float], integers: bool) -> dict[str, Any]:
-        """The next batch, of items that nobody else rates."""
+        """The next batch, of items that are in no data."""
         self.sent += 1
         start = 0 if self.again else self.sent * _BATCH
         common = {
