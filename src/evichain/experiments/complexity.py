@@ -189,7 +189,8 @@ def _draw(results: Results, figure: "Figure") -> None:
                 for shift, (cache, name, _, colour) in zip(_SHIFTS, BARS, strict=True):
                     height = _figure(at, controls, cache, name)
                     axes.bar(place + shift, height, 0.17, color=colour)
-            axes.set_yscale("log")
+            if axes.dataLim.y1 > 0:  # where everybody is a prototype, nothing is generated
+                axes.set_yscale("log")
             plain_numbers(axes)
             axes.set_xticks(range(len(CONTROLS)), list(CONTROLS))
             axes.grid(axis="x", visible=False)
