@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -124,7 +125,7 @@ def _train(
     model = REC(recipe, **settings, **changes).fit(
         graph, watch=lambda step, values, trainer: ends.append(time.perf_counter())
     )
-    steps = [end - before for before, end in zip(ends[:-1], ends[1:], strict=True)]
+    steps = [end - before for before, end in pairwise(ends)]
     chosen = model.settings
     pool = Pool.most_rated(graph, (chosen.prototype_users, chosen.prototype_items))
     peak = peak_bytes()
