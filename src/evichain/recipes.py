@@ -90,7 +90,7 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
     [300, 1000, 500]
     >>> [settings_for("plus", ratings=count).evidence_limit for count in (10**4, 10**6, 10**8)]
-    [512, 512, 128]
+    [512, 512, 64]
     """
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
@@ -116,14 +116,15 @@ def _adapted(ratings: int) -> dict[str, Any]:
     """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer.
 
     Beyond a million, batches meet ever more entities: a step then takes less evidence of each,
-    and fewer ratings, so that it does not take ever longer.
+    and fewer ratings, so that it does not take ever longer; beyond thirty millions again.
     """
     size = math.log10(max(ratings, 1))
-    few, many, huge = (min(max(part, 0.0), 1.0) for part in (4.7 - size, size - 5, size - 6))
+    steps = (4.7 - size, size - 5, size - 6, 2 * size - 15)
+    few, many, huge, vast = (min(max(step, 0.0), 1.0) for step in steps)
     return {
         "iterations": round(300 + 700 * many - 500 * huge),
         "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
-        "evidence_limit": round(512 * 4**-huge),
-        "batch_size": round(65536 * 4**-huge),
+        "evidence_limit": round(512 * 4**-huge * 2**-vast),
+        "batch_size": round(65536 * 4 ** -(huge + vast)),
         "validation": min(0.05, 1e5 / max(ratings, 1)),
     }
