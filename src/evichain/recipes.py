@@ -94,7 +94,7 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
     [300, 1000, 500]
     >>> [settings_for("plus", ratings=count).evidence_limit for count in (10**4, 10**6, 10**8)]
-    [512, 512, 2048]
+    [512, 512, 64]
     """
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
@@ -130,13 +130,15 @@ def _adapted(ratings: int) -> dict[str, Any]:
 
     Beyond a million, entities have more evidence than fewer ratings would give them, and it
     pays to use it; a step then takes fewer ratings, so that it does not take ever longer.
+    Beyond thirty millions it takes less evidence again, because it meets ever more entities.
     """
     size = math.log10(max(ratings, 1))
-    few, many, huge = (min(max(part, 0.0), 1.0) for part in (4.7 - size, size - 5, size - 6))
+    steps = (4.7 - size, size - 5, size - 6, 2 * size - 15)
+    few, many, huge, vast = (min(max(step, 0.0), 1.0) for step in steps)
     return {
         "iterations": round(300 + 700 * many - 500 * huge),
         "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
-        "evidence_limit": round(512 * 4**huge),
-        "batch_size": round(65536 * 4**-huge),
+        "evidence_limit": round(512 * 4**huge * 32**-vast),
+        "batch_size": round(65536 * 4 ** -(huge + vast)),
         "validation": min(0.05, 1e5 / max(ratings, 1)),
     }

@@ -91,7 +91,8 @@ class REC:
     ) -> Self:
         """Train on ratings: a `Ratings`, or any table `Ratings.from_frame` takes.
 
-        A `Graph`, or the path of a saved one, is learned from where it lies, however large.
+        A `Graph`, or the path of a saved one, is learned from where it lies, however large. In
+        each process of a `torch.distributed` group, all of them train one model together.
 
         Args:
             run: a folder for the log and the checkpoints.
@@ -112,11 +113,12 @@ class REC:
             torch.manual_seed(settings.seed)
             chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
         trainer = Trainer(chain, pool, settings.policy, settings.training, material.validation)
-        with progress_bar("Training", settings.iterations, enabled=progress, unit="steps") as bar:
+        shown = progress and trainer.team.leads
+        with progress_bar("Training", settings.iterations, enabled=shown, unit="steps") as bar:
 
             def after(step: int, values: dict[str, float]) -> None:
-                shown = {name.removesuffix("_rmse"): value for name, value in values.items()}
-                bar(step - bar.done, **shown)
+                fields = {name.removesuffix("_rmse"): value for name, value in values.items()}
+                bar(step - bar.done, **fields)
                 if watch:
                     watch(step, values, trainer)
 

@@ -56,7 +56,10 @@ class Verbs(TyperGroup):
             return super().invoke(ctx)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
+        given = args[0] if args else kwargs.get("args")
         kwargs |= {"standalone_mode": False, "prog_name": "evichain"}
+        # For a verb that starts the same command again in other processes.
+        kwargs["obj"] = list(sys.argv[1:] if given is None else given)
         with reported():
             status = super().main(*args, **kwargs)
             sys.stdout.flush()

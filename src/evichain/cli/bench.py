@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
+from evichain.cli._bench_scale import EXAMPLES, scale
 from evichain.cli._errors import OptionError
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Json, Recipe, Seed, Split, examples, group
 from evichain.cli._output import note, print_facts, print_json, size_said
 from evichain.cli._settings import Changes, settings_options
 
-verb = group("Measure how fast a training step is, and how fast the service answers.")
+verb = group("Measure a training step, growing data, and the service.")
+verb.command("scale", epilog=examples(*EXAMPLES))(scale)
 
 Data = Annotated[
     str,

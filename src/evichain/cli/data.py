@@ -155,9 +155,7 @@ def generate(
     ] = 0,
     items: Annotated[
         int,
-        typer.Option(
-            metavar="N", min=0, help="How many items; 0: 8 times the ratings' root."
-        ),
+        typer.Option(metavar="N", min=0, help="How many items; 0: 8 times the ratings' root."),
     ] = 0,
     rank: Annotated[int, typer.Option(metavar="N", min=0, help="Of the planted structure.")] = 4,
     noise: Annotated[

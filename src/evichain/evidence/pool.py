@@ -60,7 +60,7 @@ class Pool:
 
 def _side_pool(graph: Graph, side: Side, ids: Sequence[Id]) -> SidePool:
     slot = np.full(len(graph.ids[side]), -1, np.int32)
-    index = graph.ids[side].index(ids)
+    index = graph.ids[side].index_once(ids)
     slot[index[index >= 0]] = np.flatnonzero(index >= 0)
     return SidePool(len(ids), slot, *cite(graph.rows[side.opposite], slot))
 

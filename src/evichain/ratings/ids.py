@@ -74,6 +74,11 @@ class Ids:
         found = (self._index_of.get(self.native(i), UNKNOWN) for i in identifiers)  # type: ignore[arg-type]
         return np.fromiter(found, np.int32)
 
+    def index_once(self, identifiers: Iterable[object]) -> Ints:
+        """As `index`, without the table of all ids that it keeps: for few ids asked for once."""
+        natives = [self.native(identifier) for identifier in identifiers]
+        return self._index_column(pl.Series(natives, dtype=self.values.dtype))
+
     def _index_column(self, identifiers: pl.Series) -> Ints:
         """The same for a column of this side's own type, at the speed of a join."""
         numbers = pl.int_range(len(self), dtype=pl.Int32, eager=True)

@@ -21,7 +21,7 @@ _LEARNING_RATE = 1e-2
 def prototype_block(pool: Pool) -> tuple[Ints, Ints, Floats]:
     """The ratings of prototype items by prototype users, by slot."""
     graph, items = pool.graph, pool.sides[Side.ITEM]
-    index = graph.ids[Side.USER].index(pool.ids[Side.USER])
+    index = graph.ids[Side.USER].index_once(pool.ids[Side.USER])
     users, others, ratings = [], [], []
     rows = graph.rows[Side.USER]
     for slot, user in enumerate(index.tolist()):
