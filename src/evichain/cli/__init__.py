@@ -29,7 +29,7 @@ VERBS = {
     "export": "Write the ratings of a store to a file.",
     "serve": "Serve a model over HTTP: ratings in, answers out.",
     "baseline": "Train and test a recommender to compare with.",
-    "bench": "Measure how fast a training step is, and how fast the service answers.",
+    "bench": "Measure a training step, growing data, and the service.",
     "paper": "Make the tables and figures of the paper again.",
 }
 

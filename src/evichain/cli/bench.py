@@ -1,4 +1,4 @@
-"""`evichain bench`: how fast a training step is, and how fast the service answers."""
+"""`evichain bench`: a training step, growing data, and the service, measured."""
 
 import time
 from pathlib import Path
