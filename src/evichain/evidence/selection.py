@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evichain.evidence.aside import NOTHING_ASIDE, Aside, drawn, pair_key
+from evichain.evidence.crowd import EVERYONE, Crowd, belongs
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Int, Ints, Keys, Longs, kernel
@@ -25,17 +26,19 @@ STABLE = 0
 
 
 class Hidden(NamedTuple):
-    """What is no evidence to anyone: certain pairs, and a share of all others.
+    """What is no evidence to anyone: certain pairs, a share of all others, and who is in no crowd.
 
     Attributes:
         pairs: a table of pairs that `select` looks up.
         share: how many of 2**32 other pairs are dropped; which ones is drawn by `seed`.
+        crowd: who may be evidence; prototypes always may.
         aside: the pairs that are set aside for good (see `Pool`).
     """
 
     pairs: Longs
     share: int
     seed: int
+    crowd: Crowd = EVERYONE
     aside: Aside = NOTHING_ASIDE
 
     def beside(self, aside: Aside) -> "Hidden":
@@ -78,12 +81,20 @@ def selected(
     return rows.indices[places], pool.graph.scale.decode(rows.codes[places])
 
 
-def hide(users: Ints, items: Ints, *, dropout: float = 0.0, seed: int = 0) -> Hidden:
-    """Hide these pairs from all evidence, and of all other pairs the share `dropout`."""
+def hide(
+    users: Ints,
+    items: Ints,
+    *,
+    dropout: float = 0.0,
+    seed: int = 0,
+    crowd: Crowd = EVERYONE,
+) -> Hidden:
+    """Hide these pairs from all evidence, of all other pairs the share `dropout`, and who is
+    not in the crowd."""
     size = 1 << max(4, int(len(users) * 2 - 1).bit_length() + 1) if len(users) else 0
     table = np.full(size, -1, np.int64)
     _fill(table, users, items)
-    return Hidden(table, int(dropout * 2**32), seed)
+    return Hidden(table, int(dropout * 2**32), seed, crowd)
 
 
 @kernel
@@ -162,7 +173,10 @@ def select(
             return found
         place = first + (start + i) % count
         other = indices[place]
-        if prioritize and slot[other] >= 0:
+        if slot[other] >= 0:
+            if prioritize:
+                continue
+        elif not belongs(hidden.crowd, 1 - side, other):
             continue
         if not _is_hidden(hidden, side, entity, other):
             out[found] = place

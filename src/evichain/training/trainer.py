@@ -16,10 +16,11 @@ from torch.nn.utils import clip_grad_norm_
 
 from evichain.errors import SettingsError
 from evichain.evidence.aside import are_aside
+from evichain.evidence.crowd import draw_crowd
 from evichain.evidence.plan import Plan, make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, hide
+from evichain.evidence.selection import STABLE, hide
 from evichain.kernels import Longs
 from evichain.model.chain import Chain
 from evichain.model.inference import estimates
@@ -71,11 +72,11 @@ def make_batch(
         other = batch_positions(count, size, settings.seed + turn, step)
         users, items, ratings = _targets(pool, other)
     draw = evidence_seed(settings.seed, step)
-    hidden = NOTHING_HIDDEN
-    if settings.hide_targets or settings.evidence_dropout:
-        targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
-        share = settings.evidence_dropout * draw / _LARGEST_SEED
-        hidden = hide(*targets, dropout=share, seed=draw)
+    targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
+    share = settings.evidence_dropout * draw / _LARGEST_SEED
+    counts = (len(ids) for ids in pool.graph.ids)
+    crowd = draw_crowd(*counts, settings.crowd, draw)
+    hidden = hide(*targets, dropout=share, seed=draw, crowd=crowd)
     if settings.strangers:
         lot = np.random.default_rng(draw).random(len(users)) * 2
         users = np.where(lot < settings.strangers, UNKNOWN, users)
@@ -83,8 +84,8 @@ def make_batch(
     seed = draw if settings.redraw_evidence else STABLE
     part = team.share(len(users))
     plan = make_plan(pool, policy, users[part], items[part], seed=seed, hidden=hidden)
-    share = ratings[part]
-    return Batch(plan, torch.from_numpy(share), len(share) / len(ratings))
+    mine = ratings[part]
+    return Batch(plan, torch.from_numpy(mine), len(mine) / len(ratings))
 
 
 def _targets(pool: Pool, positions: Longs) -> Pairs:

@@ -1,0 +1,45 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import pools
+
+from evichain.evidence.crowd import EVERYONE, belongs, draw_crowd
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.evidence.selection import hide, selected
+from evichain.kernels import Ints
+from evichain.ratings.side import Side
+
+NOBODY: Ints = np.empty(0, np.int32)
+
+
+def test_a_crowd_is_about_as_large_as_asked_for_on_each_side() -> None:
+    crowd = draw_crowd(20_000, 3_000, 5_000, seed=7)
+    users = sum(belongs(crowd, Side.USER, user) for user in range(20_000))
+    assert 4_700 < users < 5_300
+    assert all(belongs(crowd, Side.ITEM, item) for item in range(3_000))
+
+
+def test_another_seed_draws_another_crowd() -> None:
+    first, second = (draw_crowd(1_000, 1_000, 500, seed=seed) for seed in (1, 2))
+    differing = sum(belongs(first, 0, user) != belongs(second, 0, user) for user in range(1_000))
+    assert 400 < differing < 600
+
+
+def test_a_crowd_of_none_is_everyone() -> None:
+    assert draw_crowd(10, 10, 0, seed=1) == EVERYONE
+
+
+@settings(max_examples=50)
+@given(pools(), st.integers(1, 10), st.integers(1, 2**62))
+def test_evidence_is_in_the_crowd_or_a_prototype(pool: Pool, size: int, seed: int) -> None:
+    counts = (len(ids) for ids in pool.graph.ids)
+    crowd = draw_crowd(*counts, size, seed)
+    hidden = hide(NOBODY, NOBODY, crowd=crowd)
+    for side in Side:
+        slot = pool.sides[side.opposite].slot
+        for entity in range(len(pool.graph.ids[side])):
+            rated, _ = pool.graph.rows[side].row(entity)
+            asked = [o for o in rated if slot[o] >= 0 or belongs(crowd, side.opposite, o)]
+            found, _ = selected(pool, Policy(), side, entity, 0, seed, hidden)
+            assert sorted(found) == sorted(asked)
