@@ -98,9 +98,9 @@ class Convergence(Experiment):
             "Steps to cross are counted from 1; a dash: not within the steps made "
             f"({', '.join(f'{steps} for `{name}`' for name, steps in STEPS.items())}). "
             "With several seeds, the median.",
-            "PMF's vectors that are not in the block begin near nothing, and Adam moves a number "
-            "by about its step size: at 0.001 it takes some 400 steps to reach the length that "
-            "makes ratings. So it is given larger steps too.",
+            "PMF's vectors outside the pretrained block begin near nothing, and Adam moves a "
+            "number by about its step size at most: how soon PMF gives ratings at all hangs on "
+            "that, and the paper does not say it. So there is REC's step size, and a larger one.",
             "The recipe `plus` learns from a fifth of all ratings at a step, at most 65,536: "
             "its steps are not the others'.",
         )
