@@ -56,7 +56,7 @@ class Synthetic:
         rank: of the planted structure.
         noise: the standard deviation of what nobody can predict.
 
-    >>> made = Synthetic(ratings=2000, users=50, items=100, seed=1)
+    >>> made = Synthetic(ratings=2000, users=50, items=400, seed=1)
     >>> sum(len(part) for part in made.parts())
     2000
     """
