@@ -42,13 +42,13 @@ def test_the_floor_is_the_error_of_who_knows_all_but_the_noise(
     error = frame["rating"].to_numpy() - expected
     assert np.sqrt(np.mean(error**2)) == pytest.approx(card["floor_rmse"], rel=0.02)
     assert abs(error.mean()) < 0.02
-    assert card["floor_rmse"] == pytest.approx(0.8, abs=0.03)
+    assert 0.7 < card["floor_rmse"] < 0.85  # noise of 0.8, rounded and cut to the scale
     assert card["mean_rmse"] == pytest.approx(frame["rating"].std(), rel=1e-3)
     assert card["mean_rmse"] > 1.25 * card["floor_rmse"]
 
 
 def test_without_noise_all_is_known_up_to_rounding() -> None:
-    made = Synthetic(ratings=2000, users=50, items=100, noise=0.0)
+    made = Synthetic(ratings=2000, users=50, items=400, noise=0.0)
     frame = pl.concat(made.parts())
     expected = made.expected(frame["user_id"], frame["item_id"])
     # The table of expectations is read between its entries, which matters at its jumps.
@@ -56,7 +56,7 @@ def test_without_noise_all_is_known_up_to_rounding() -> None:
 
 
 def test_the_structure_has_the_rank_that_was_asked_for() -> None:
-    made = Synthetic(ratings=4000, users=60, items=200, rank=2, noise=0.3)
+    made = Synthetic(ratings=1000, users=60, items=200, rank=2, noise=0.3)
     users, items = np.repeat(np.arange(60), 200), np.tile(np.arange(200), 60)
     truth = made._truth(users.astype(np.int32), items.astype(np.int32)).reshape(60, 200)
     # Two biases and two tastes.
@@ -81,7 +81,7 @@ def test_a_folder_of_parts_is_read_as_one_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_PART", 900)
-    made = Synthetic(ratings=2000, users=50, items=100)
+    made = Synthetic(ratings=2000, users=50, items=400)
     card = made.write(tmp_path / "made")
     assert json.loads((tmp_path / "made" / CARD).read_text()) == card
     assert len(read_ratings(tmp_path / "made")) == 2000

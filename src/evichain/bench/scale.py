@@ -47,8 +47,10 @@ def bench_scale(
         changes: settings in place of the recipe's.
         repeats: steps to take the median of.
 
-    Returns `sizes`, with seconds and peak memory of each piece of work; `step_ratio`, a step on
-    the largest set over one on the smallest; and `peak_bytes`, the most memory of all.
+    Returns `sizes`, with the seconds of each piece of work, those in which it had a processor,
+    and its peak memory; `step_ratio`, a step on the largest set over one on the smallest, and
+    the same of processor time, for machines that do something else too; and `peak_bytes`, the
+    most memory of all.
     """
     cache.mkdir(parents=True, exist_ok=True)
     found = []
@@ -65,6 +67,7 @@ def bench_scale(
     return {
         "sizes": found,
         "step_ratio": found[-1]["step_seconds"] / found[0]["step_seconds"],
+        "step_cpu_ratio": found[-1]["step_cpu_seconds"] / found[0]["step_cpu_seconds"],
         "parameters": found[-1]["parameters"],
         "peak_bytes": max((peak for peak in memory if peak), default=None),
     }
@@ -89,51 +92,58 @@ def _kept(
     return figures
 
 
+class _Clock:
+    """The time of a piece of work from here on."""
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter(), time.process_time()
+
+    def told(self, name: str) -> Figures:
+        return {
+            f"{name}_seconds": time.perf_counter() - self._begun[0],
+            f"{name}_cpu_seconds": time.process_time() - self._begun[1],
+            f"{name}_peak_bytes": peak_bytes(),
+        }
+
+
 def _generate(size: int, seed: int, place: Path) -> Figures:
     folder = place / "ratings"
     shutil.rmtree(folder, ignore_errors=True)  # half of a set, if a run was ended
-    begun = time.perf_counter()
+    clock = _Clock()
     card = Synthetic(size, seed=seed).write(folder)
-    return {
-        **{name: card[name] for name in ("ratings", "users", "items", "floor_rmse", "mean_rmse")},
-        "generate_seconds": time.perf_counter() - begun,
-        "generate_peak_bytes": peak_bytes(),
-    }
+    kept = ("ratings", "users", "items", "floor_rmse", "mean_rmse")
+    return {name: card[name] for name in kept} | clock.told("generate")
 
 
 def _convert(place: Path) -> Figures:
     folder = place / "graph"
     shutil.rmtree(folder, ignore_errors=True)
-    begun = time.perf_counter()
+    clock = _Clock()
     convert_parquet(place / "ratings", folder)
-    seconds, peak = time.perf_counter() - begun, peak_bytes()
-    return {
-        "convert_seconds": seconds,
-        "convert_peak_bytes": peak,
-        "graph_bytes": sum(path.stat().st_size for path in folder.iterdir()),
-    }
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    return clock.told("convert") | {"graph_bytes": size}
 
 
 def _train(
     place: Path, recipe: str, changes: Mapping[str, Any], seed: int, repeats: int
 ) -> Figures:
     """Train for some steps, as anyone would; they are timed as they come."""
-    begun = time.perf_counter()
     graph = Graph.load(place / "graph")
     settings = {"iterations": _WARM_UP + repeats, "validation": 0, "patience": 0, "seed": seed}
-    ends = []
+    ends = list[tuple[float, float]]()
     model = REC(recipe, **settings, **changes).fit(
-        graph, watch=lambda step, values, trainer: ends.append(time.perf_counter())
+        graph, watch=lambda *_: ends.append((time.perf_counter(), time.process_time()))
     )
-    steps = [end - before for before, end in pairwise(ends)]
+    steps = [(after[0] - last[0], after[1] - last[1]) for last, after in pairwise(ends)]
+    seconds, busy = (median(times[_WARM_UP - 1 :]) for times in zip(*steps, strict=True))
     chosen = model.settings
     pool = Pool.most_rated(graph, (chosen.prototype_users, chosen.prototype_items))
     peak = peak_bytes()
     plan = make_batch(pool, chosen.policy, chosen.training, 0).plan
     return {
-        "step_seconds": median(steps[_WARM_UP - 1 :]),
+        "step_seconds": seconds,
+        "step_cpu_seconds": busy,
         "step_peak_bytes": peak,
-        "start_seconds": ends[0] - begun,
         "batch_size": chosen.batch_size,
         "evidence_limit": chosen.evidence_limit,
         "pairs": plan.pairs,

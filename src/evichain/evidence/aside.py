@@ -55,7 +55,7 @@ def pair_key(side: int, entity: Int, other: Int) -> Int:
 def drawn(key: Int, share: int, seed: int) -> bool:
     """Whether a pair is among the `share` of 2**32 that a seed draws."""
     draw = mix(np.uint64(seed) ^ mix(np.uint64(key)))
-    return (draw & np.uint64(0xFFFFFFFF)) < np.uint64(share)
+    return bool((draw & np.uint64(0xFFFFFFFF)) < np.uint64(share))
 
 
 @kernel

@@ -56,7 +56,7 @@ class Synthetic:
         rank: of the planted structure.
         noise: the standard deviation of what nobody can predict.
 
-    >>> made = Synthetic(ratings=2000, users=50, items=100, seed=1)
+    >>> made = Synthetic(ratings=2000, users=50, items=400, seed=1)
     >>> sum(len(part) for part in made.parts())
     2000
     """
@@ -219,7 +219,7 @@ def _truth(user: int, traits: Doubles, seed: np.uint64, own: Doubles) -> float:
         for i in range(len(traits)):
             own[1 + i] = normal(seed, np.uint64(user) * np.uint64(len(traits)) + np.uint64(i))
         own[1] *= _USER_BIAS
-    found = _MEAN + own[1] + traits[0]
+    found: float = _MEAN + own[1] + traits[0]
     for i in range(1, len(traits)):
         found += own[1 + i] * traits[i]
     return found

@@ -66,7 +66,7 @@ class Team:
         sums = torch.cat([there, *(grad.flatten() for grad in grads)])
         with _losses_reported():
             dist.all_reduce(sums)
-        counts, *parts = sums.split([len(wanted), *(grad.numel() for grad in grads)])
+        counts, *parts = torch.split(sums, [len(wanted), *(grad.numel() for grad in grads)])
         for parameter, part, count in zip(wanted, parts, counts.tolist(), strict=True):
             parameter.grad = part.view_as(parameter).clone() if count else None
 
