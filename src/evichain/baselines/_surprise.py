@@ -66,8 +66,10 @@ class SurpriseBaseline(Baseline[Chosen]):
                 right="Install it with: pip install 'evichain[baselines]'",
             ) from missing
         name = f"Training {type(self).__name__}"
-        with progress_bar(name, None, enabled=progress):
+        # Surprise does not tell of its epochs.
+        with progress_bar(name, 1, enabled=progress, unit="model") as bar:
             algorithm.fit(training_set(graph))
+            bar()
 
         def scores(users: Ints, items: Ints) -> Floats:
             pairs = zip(users.tolist(), items.tolist(), strict=True)
