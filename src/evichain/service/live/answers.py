@@ -232,7 +232,7 @@ class Answers:
 
     def _ratings(self, item: Id) -> int:
         index = self.snapshot.index(Side.ITEM, item)
-        return len(self.snapshot.row(Side.ITEM, index)[0])
+        return 0 if index == UNKNOWN else self.snapshot.rows[Side.ITEM].count(index)
 
     def _obstacle(self, asker: Asker, item: int, name: str) -> str:
         if not asker.end.there[0]:

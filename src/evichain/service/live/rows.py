@@ -49,6 +49,14 @@ class LiveRows:
         others, codes = rows.row(index)
         return others, self.graph.scale.decode(codes)
 
+    def count(self, index: int) -> int:
+        """How many ratings one entity has."""
+        newer: Row | None = self.newer[index] if index < len(self) else NOBODY
+        if newer is not None:
+            return len(newer[0])
+        ptr = self.graph.rows[self.side].indptr
+        return int(ptr[index + 1] - ptr[index]) if index + 1 < len(ptr) else 0
+
     def gather(self, indices: Longs) -> Rows:
         """The rows of some entities as rows of their own; codes are the ratings."""
         found = [self.row(index) for index in indices.tolist()]

@@ -49,7 +49,7 @@ class Snapshot:
     def index(self, side: Side, identifier: object) -> int:
         """The index of an id; UNKNOWN when it has no ratings."""
         found = self.rosters[side].index(identifier)
-        return found if len(self.row(side, found)[0]) else UNKNOWN
+        return found if found != UNKNOWN and self.rows[side].count(found) else UNKNOWN
 
     def row(self, side: Side, index: int) -> Row:
         """What someone rated, or was rated by; nothing of UNKNOWN."""
