@@ -81,7 +81,8 @@ def test_two_processes_learn_what_one_does(spawn: Spawn, graph: Path, tmp_path: 
 def test_torchrun_is_another_way_to_start_them(spawn: Spawn, graph: Path, tmp_path: Path) -> None:
     arguments = ("train", graph, *OPTIONS, "--set", "iterations=12", "--json")
     finished(spawn(*arguments, "--run", tmp_path / "one"))
-    program = (*TORCHRUN, "-m", "evichain")
+    # Without the dashes, torchrun would take --run for an option of its own (Python 3.11).
+    program = (*TORCHRUN, "-m", "--", "evichain")
     finished(spawn(*arguments, "--run", tmp_path / "two", program=program))
     assert alike(figures(tmp_path / "two"), figures(tmp_path / "one"))
 

@@ -148,9 +148,10 @@ class _Conversion:
                 if _repeats(rows.indptr, rows.indices):
                     rows = self._sorted(Side.USER, first, last, _latest(records))
                 out.append(rows)
-                levels.add(rows.codes)
+                ratings = rows.codes.astype(np.float32, copy=False)
+                levels.add(ratings)
                 users = np.repeat(np.arange(first, last, dtype=np.int32), rows.degrees)
-                self._buckets[Side.ITEM].put(rows.indices, users, rows.codes)
+                self._buckets[Side.ITEM].put(rows.indices, users, ratings)
                 self.kept += len(users)
                 advance(len(records))
         self.scale = levels.scale()
@@ -242,7 +243,8 @@ def _latest(records: Records) -> Records:
     order = np.lexsort((records["time"], pair) if "time" in names else (pair,))
     ordered = pair[order]
     last = np.append(ordered[1:] != ordered[:-1], True)
-    return records[order[last]]
+    latest: Records = records[order[last]]
+    return latest
 
 
 @kernel

@@ -84,8 +84,8 @@ def make_batch(
     seed = draw if settings.redraw_evidence else STABLE
     part = team.share(len(users))
     plan = make_plan(pool, policy, users[part], items[part], seed=seed, hidden=hidden)
-    mine = ratings[part]
-    return Batch(plan, torch.from_numpy(mine), len(mine) / len(ratings))
+    own = ratings[part]
+    return Batch(plan, torch.from_numpy(own), len(own) / len(ratings))
 
 
 def _targets(pool: Pool, positions: Longs) -> Pairs:
@@ -201,10 +201,11 @@ class Trainer:
     def validation_rmse(self) -> float:
         """The error on the validation ratings, with the evidence used for serving."""
         assert self.validation is not None
-        part = self.team.share(len(self.validation[0]))
-        users, items, ratings = (column[part] for column in self.validation)
-        found, _, _ = estimates(self.result, self.pool, self.policy, (users, items))
-        squares, count = self.team.total([float(np.sum((found - ratings) ** 2)), len(ratings)])
+        users, items, ratings = self.validation
+        part = self.team.share(len(ratings))
+        found, _, _ = estimates(self.result, self.pool, self.policy, (users[part], items[part]))
+        errors = found - ratings[part]
+        squares, count = self.team.total([float(np.sum(errors**2)), len(errors)])
         return math.sqrt(squares / count)
 
     def _steps(self, log: RunLog | None, checkpoint: Path | None) -> None:
