@@ -58,6 +58,8 @@ class LiveEngine:
             layers=self._upkeep.first,
             items=all_ends(chain, made),
         )
+        # Nothing changes; what it takes is there when the first change comes.
+        self.apply((), version)
 
     def apply(self, changes: Iterable[Change], version: int) -> Snapshot:
         """Take in changes, in their order, all at once; the snapshot that holds them."""

@@ -268,7 +268,12 @@ class Upkeep:
         keys, ratings = graph.ids[side].keys, graph.scale.decode(rows.codes)
         evidence = choose(whole, ratings, keys, slot, self.policy, side, depth)
         sums = Sums(generator)
-        sums.fill(some, evidence, made[depth + 1, side.opposite])
+        below = made[depth + 1, side.opposite]
+        sums.fill(some, evidence, below)
+        # Kernels are compiled, or read from the disk, before anyone waits for them.
+        nobody = Layer(below.rows[:0], below.there[:0])
+        sums.replace(NOWHERE, NOWHERE, ratings[:0], nobody, nobody)
+        sums.made(NOWHERE)
         return {place: sums}
 
     def _kept(self, place: Place) -> bool:

@@ -133,8 +133,12 @@ class Sums:
         left = (left - own * plain)[:, 1:]
         solved = np.empty((len(entities), keys), np.float32)
         _solve(self._grams, entities, generator.log_ridge.exp().double().numpy(), left, solved)
-        alone = (part[:, 0] for part in (own, count, squares))
-        parts = (*alone, solved, left[:, keys:], presence)
+        parts: tuple[Array, ...] = (
+            *(part[:, 0] for part in (own, count, squares)),
+            solved,
+            left[:, keys:],
+            presence,
+        )
         rows = generator.compose(*(torch.from_numpy(_single(part)) for part in parts)).numpy()
         there: Flags = count[:, 0] > 0.5
         rows[~there] = 0
@@ -156,8 +160,9 @@ class Sums:
         return keys[:, left] * keys[:, right]
 
     def _standard(self, ratings: Floats) -> Doubles:
-        mean, deviation = self._generator.unit.tolist()
-        return (ratings.astype(np.float64) - mean) / deviation
+        mean, deviation = self._generator.unit.double().numpy()
+        standard: Doubles = (ratings - mean) / deviation
+        return standard
 
 
 def _by(factors: Doubles, rows: Doubles) -> Doubles:
