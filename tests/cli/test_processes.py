@@ -112,7 +112,6 @@ def test_a_killed_process_is_reported_and_the_run_goes_on_from_its_checkpoint(
         f"With --resume it goes on from the checkpoint in {run}.",
     ]
     assert "Traceback" not in err
-    assert not any(Path(f"/proc/{pid}").exists() for pid in (second,))
     reached = len(figures(run))
 
     process = spawn(*fixed, *endless, "--run", run, "--processes", "2", "--resume")
@@ -121,14 +120,15 @@ def test_a_killed_process_is_reported_and_the_run_goes_on_from_its_checkpoint(
         time.sleep(0.1)
     process.send_signal(signal.SIGTERM)
     process.communicate()
+    ours = figures(run)
     process = spawn(*fixed, *endless, "--run", whole)
-    while not (whole / "log.jsonl").exists() or len(figures(whole)) < 20:
+    while not (whole / "log.jsonl").exists() or len(figures(whole)) < len(ours):
         assert process.poll() is None, process.communicate()
         time.sleep(0.1)
     process.kill()
     process.communicate()
-    assert [entry["step"] for entry in figures(run)] == list(range(1, len(figures(run)) + 1))
-    assert alike(figures(run)[:20], figures(whole)[:20])
+    assert [entry["step"] for entry in ours] == list(range(1, len(ours) + 1))
+    assert alike(ours, figures(whole)[: len(ours)])
 
 
 def test_a_mistake_is_said_once(spawn: Spawn, tmp_path: Path) -> None:

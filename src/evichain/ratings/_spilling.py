@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -82,15 +81,8 @@ class GrowingArray:
         header = {"descr": kind, "fortran_order": False, "shape": (self._length,)}
         np.lib.format.write_array_header_1_0(self._file, header)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Write down how long it has become."""
         self._file.seek(0)
         self._write_header()
         self._file.close()

@@ -11,7 +11,7 @@ What comes out is, byte for byte, what building the graph in memory and saving i
 
 import shutil
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,7 +161,7 @@ class _Conversion:
         """The users' codes, which could not be told before all ratings had been seen."""
         kind = np.uint8 if self.scale.levelled else np.float32
         path = array_path(self._folder, Side.USER, "codes")
-        with GrowingArray(path, kind) as out:
+        with closing(GrowingArray(path, kind)) as out:
             for start in range(0, len(ratings), PIECE):
                 out.append(self.scale.encode(ratings[start : start + PIECE]))
         self.mean = self.scale.mean(np.load(path, mmap_mode="r"))
@@ -196,15 +196,14 @@ class _Writer(ExitStack):
 
     def __init__(self, folder: Path, side: Side, codes: Path, kind: npt.DTypeLike) -> None:
         super().__init__()
-        self._offsets = self.enter_context(
-            GrowingArray(array_path(folder, side, "indptr"), np.int64)
-        )
-        self._indices = self.enter_context(
-            GrowingArray(array_path(folder, side, "indices"), np.int32)
-        )
-        self._codes = self.enter_context(GrowingArray(codes, kind))
+        self._offsets = self._growing(array_path(folder, side, "indptr"), np.int64)
+        self._indices = self._growing(array_path(folder, side, "indices"), np.int32)
+        self._codes = self._growing(codes, kind)
         self._offsets.append(np.zeros(1, np.int64))
         self._length = 0
+
+    def _growing(self, path: Path, kind: npt.DTypeLike) -> GrowingArray:
+        return self.enter_context(closing(GrowingArray(path, kind)))
 
     def append(self, rows: Rows) -> None:
         self._offsets.append(rows.indptr[1:] + self._length)

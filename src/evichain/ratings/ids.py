@@ -129,5 +129,7 @@ def _encode_integers(column: pl.Series, values: pl.Series) -> Ints:
         table = np.empty(span, np.int32)
         table[ids - low] = np.arange(len(ids), dtype=np.int32)
         return np.asarray(table[rows - low], np.int32)
+    if (ids[1:] > ids[:-1]).all():
+        return np.searchsorted(ids, rows).astype(np.int32)
     order = np.argsort(ids)
     return order[np.searchsorted(ids, rows, sorter=order)].astype(np.int32)

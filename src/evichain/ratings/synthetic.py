@@ -70,7 +70,7 @@ class Synthetic:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "users", self.users or max(self.ratings // 100, 4))
-        object.__setattr__(self, "items", self.items or max(round(8 * self.ratings**0.5), 40))
+        object.__setattr__(self, "items", self.items or max(round(8 * self.ratings**0.5), 1000))
         most = self.users * self._most
         if not self.users <= self.ratings <= most:
             raise SettingsError(
