@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evichain.kernels import Int, kernel
+from evichain.ratings.graph import Graph
 from evichain.ratings.hashing import mix
 
 _ALL = 2**32
@@ -26,16 +27,12 @@ class Crowd(NamedTuple):
 EVERYONE = Crowd(_ALL, _ALL, 0)
 
 
-def draw_crowd(users: int, items: int, size: int, seed: int) -> Crowd:
-    """A crowd of about `size` of so many users, and as many items; everyone for 0.
-
-    >>> draw_crowd(50_000, 10_000, 20_000, seed=1).users / 2**32
-    0.39999999990686774
-    """
+def draw_crowd(graph: Graph, size: int, seed: int) -> Crowd:
+    """A crowd of about `size` users, and as many items; everyone for 0."""
     if not size:
         return EVERYONE
-    shares = (int(_ALL * min(1.0, size / max(count, 1))) for count in (users, items))
-    return Crowd(*shares, seed)
+    users, items = (int(_ALL * min(1.0, size / max(len(ids), 1))) for ids in graph.ids)
+    return Crowd(users, items, seed)
 
 
 @kernel
@@ -45,4 +42,4 @@ def belongs(crowd: Crowd, side: int, entity: Int) -> bool:
     if share == _ALL:
         return True
     draw = mix(np.uint64(crowd.seed) ^ mix(np.uint64(2 * entity + side)))
-    return (draw & np.uint64(0xFFFFFFFF)) < np.uint64(share)
+    return bool((draw & np.uint64(0xFFFFFFFF)) < np.uint64(share))
