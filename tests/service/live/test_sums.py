@@ -56,9 +56,11 @@ def test_pieces_can_be_replaced_for_ever() -> None:
 
 
 @pytest.mark.parametrize("most", [0, 2, 100])
-def test_those_beyond_the_room_are_answered_as_well(
-    most: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("dearer", [0, 3])
+def test_answers_do_not_depend_on_whose_sums_are_kept(
+    most: int, dearer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sums, "_DEARER", dearer)
     monkeypatch.setattr(sums, "MOST", most)
     monkeypatch.setattr(layers, "MOST", most)
     chain, ratings = a_chain(SHAPES["plus"]), dict(START)

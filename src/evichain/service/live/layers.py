@@ -182,19 +182,23 @@ class Upkeep:
         """
         (depth, side), sums = place, self._sums[place]
         within, beyond = np.split(dirty, np.searchsorted(dirty, [MOST]))
-        again = np.union1d(own[own < MOST], within[~sums.kept(within)])
+        kept = sums.kept(within)
+        pieces = np.bincount(np.searchsorted(dirty, cited.whose), minlength=len(dirty))
+        kept[kept] = ~sums.mostly(within[kept], pieces[: len(within)][kept])
+        again = np.union1d(own[own < MOST], within[~kept])
         if len(again):
             part, ratings, keys, slots, below = self._sources(layers, rows, place, again)
             evidence = choose(part, ratings, keys, slots[1], self.policy, side, depth)
             sums.fill(again, evidence, below)
         known = (cited.whose < MOST) & ~np.isin(cited.whose, again)
         new = layers[depth + 1, side.opposite]
+        used, which = np.unique(cited.which[known], return_inverse=True)
         sums.replace(
             cited.whose[known],
-            cited.which[known],
+            which,
             cited.ratings[known],
-            old.grown(len(new.rows)).take(cited.changed),
-            new.take(cited.changed),
+            old.grown(len(new.rows)).take(cited.changed[used]),
+            new.take(cited.changed[used]),
         )
         made = sums.made(within)
         if not len(beyond):

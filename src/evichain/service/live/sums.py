@@ -24,6 +24,8 @@ Doubles = npt.NDArray[np.float64]
 
 MOST = 1 << 14
 """Entities whose sums are kept: of `plus`, those of one take 14 kB."""
+_DEARER = 3
+"""How much longer it takes to replace a piece than to add it up with all others."""
 
 
 class _Pieces(NamedTuple):
@@ -65,6 +67,10 @@ class Sums:
         found[known] = self._filled[entities[known]]
         return found
 
+    def mostly(self, entities: Longs, changed: Longs) -> Flags:
+        """Of whom it takes less to add up everything again than to replace so many pieces."""
+        return changed * _DEARER > self._sums[entities, 1]
+
     def forget(self) -> None:
         """Keep nobody's sums: they have to be filled again."""
         self._filled[:] = False
@@ -81,7 +87,8 @@ class Sums:
         )
         self._filled[entities] = True
         pieces, ratings = self._pieces(below), self._standard(evidence.ratings)
-        keys = slice(1, 1 + self._generator.sizes[0])
+        # Rounded here once, which later replacements do not add to.
+        keys = pieces.one[:, 1 : 1 + self._generator.sizes[0]].astype(np.float32)
         for entity, first, last in zip(entities, evidence.ptr[:-1], evidence.ptr[1:], strict=True):
             sources = evidence.others[first:last]
             one, usual, presence = (part[sources] for part in pieces)
@@ -89,7 +96,8 @@ class Sums:
             self._sums[entity] = np.concatenate(
                 [[left @ left], one.sum(axis=0), left @ one, presence.sum(axis=0)]
             )
-            self._grams[entity] = (one[:, keys].T @ one[:, keys])[self._packed]
+            chosen = keys[sources]
+            self._grams[entity] = (chosen.T @ chosen)[self._packed]
 
     def replace(
         self, targets: Longs, sources: Longs, ratings: Floats, old: Layer, new: Layer
