@@ -30,6 +30,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "batch_size": 64,
         "learning_rate": 0.03,
         "regularization": 0.01,
+        "refit": False,
     },
     "ncf": {
         "factors": 4,

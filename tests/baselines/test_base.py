@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from evichain import Ratings
-from evichain.baselines._base import Baseline, Learned
-from evichain.baselines._settings import BaselineSettings
+from evichain.baselines._base import Baseline, BaselineSettings, Learned
 from evichain.kernels import Floats, Ints
 from evichain.ratings.graph import Graph
 from evichain.testing import planted_blocks

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from tests.baselines.small import SMALL
@@ -21,7 +22,7 @@ TINY: dict[str, Any] = {**SMALL["rowless"], "iterations": 3, "validation": 0}
 
 def vectors(model: ChainBaseline[Any], side: Side) -> torch.Tensor:
     """The stored vectors of a side by index."""
-    engine = model.chain._engine
+    engine = model.chain.engine
     slots = torch.tensor(engine.pool.sides[side].slot.tolist())
     found: torch.Tensor = engine.chain.prototypes[side].detach()[slots]
     return found
@@ -34,7 +35,7 @@ def test_pmf_minimizes_the_plain_objective() -> None:
         "embedding_size": 3,
         "batch_size": 10_000,
         "learning_rate": 0.05,
-        "regularization": 0.01,
+        "regularization": 0.7,
         "validation": 0,
     }
     left, right = (vectors(PMF(iterations=0, **settings).fit(ratings), side) for side in Side)
@@ -48,9 +49,9 @@ def test_pmf_minimizes_the_plain_objective() -> None:
     for step in range(20):
         optimizer.param_groups[0]["lr"] = 0.05 * (1 + math.cos(math.pi * step / 20)) / 2
         optimizer.zero_grad()
-        error = (truth - (left[users] * right[items]).sum(dim=1)).square().sum() / len(truth)
-        penalty = 0.01 * (left.square().sum() + right.square().sum())
-        (error + penalty).backward()  # type: ignore[no-untyped-call]
+        error = (truth - (left[users] * right[items]).sum(dim=1)).square().sum()
+        penalty = 0.7 * (left.square().sum() + right.square().sum())
+        ((error + penalty) / len(truth)).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     torch.testing.assert_close(vectors(model, Side.USER), left.detach(), atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(vectors(model, Side.ITEM), right.detach(), atol=1e-4, rtol=1e-4)
@@ -64,7 +65,7 @@ def test_generated_vectors_are_means_over_what_was_rated(
     kind: type[ChainBaseline[Any]], side: Side
 ) -> None:
     model = kind(**{**TINY, "evidence_limit": 1000}).fit(planted_blocks(12, 9))
-    engine, graph = model.chain._engine, model.graph
+    engine, graph = model.chain.engine, model.graph
     generator = engine.chain.generator(side, 0)
     stored = vectors(model, side.opposite)
     for index in range(4):
@@ -79,6 +80,26 @@ def test_generated_vectors_are_means_over_what_was_rated(
             assert model.predict(*pair).estimate == pytest.approx(
                 min(max(wanted, 1.0), 5.0), abs=1e-4
             )
+
+
+def test_only_what_is_asked_counts_as_learned() -> None:
+    few = planted_blocks(10, 8)
+    assert PMF(embedding_size=3, iterations=1).fit(few).parameter_count == (10 + 8) * 3
+    size, width = TINY["embedding_size"], TINY["width"]
+    generator = (size + 1) * width + width + width * size + size
+    assert Rowless(**TINY).fit(few).parameter_count == 8 * size + generator
+
+
+def test_who_has_no_vector_is_told_of() -> None:
+    """Who has one rating, which was kept aside, has no vector, and so no estimate of their own."""
+    many, few = planted_blocks(20, 12).frame, planted_blocks(20, 12, density=0.0).frame
+    ratings = Ratings.from_frame(pl.concat([many, few.with_columns(pl.col("user_id") + 100)]))
+    model = PMF(iterations=1, validation=0.4).fit(ratings)
+    names = ratings.frame["user_id"].to_list(), ratings.frame["item_id"].to_list()
+    found = model.predict(*names)
+    assert 0 < sum(prediction.impossible for prediction in found) < len(found)
+    reason = next(prediction.reason for prediction in found if prediction.reason)
+    assert reason.startswith("no chain of evidence from user")
 
 
 def test_the_size_does_not_grow_with_the_side_that_is_generated() -> None:

@@ -8,8 +8,7 @@ import torch
 from torch import nn
 
 from evichain.baselines._pairs import Pairs, all_pairs, cut
-from evichain.baselines._settings import EpochSettings
-from evichain.baselines._training import EpochBaseline, Learner
+from evichain.baselines._training import EpochBaseline, EpochSettings, Learner
 from evichain.errors import SettingsError
 from evichain.kernels import Floats, Ints
 from evichain.ratings.graph import Graph
@@ -71,6 +70,16 @@ def test_without_validation_ratings_all_epochs_are_made() -> None:
     assert model.training["epochs"] == 5
     assert model.predict(0, 0).estimate == 5.0
     assert "validation_rmse" not in model.training
+
+
+def test_a_refit_learns_from_all_ratings_for_the_best_number_of_epochs() -> None:
+    ratings = planted_blocks()
+    model = Stepping(epochs=6, patience=2, validation=0.1, refit=True).fit(ratings)
+    assert len(model.learner.pairs) == len(ratings)
+    best = model.training["best_epoch"]
+    assert len(model.learner.values) == len(model.values) - best
+    assert model.predict(0, 0).estimate == pytest.approx(model.values[best - 1])
+    assert model.training["validation_rmse"] == pytest.approx(2.0, abs=0.05)
 
 
 def test_validation_ratings_come_from_the_ratings_given_and_are_not_learned_from() -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
 from evichain.arguments import as_ratings, how_many, is_id, known, listed
-from evichain.baselines._settings import BaselineSettings, checked
 from evichain.engine import best
 from evichain.errors import DataError, NotFittedError
 from evichain.kernels import Floats, Ints
@@ -20,11 +20,23 @@ from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
+from evichain.recipes import checked
 
 Scores = Callable[[Ints, Ints], Floats]
 """From users and items, by index, to what the ones would rate the others, off the scale or not."""
 
 _PAIRS_AT_ONCE = 1 << 16
+
+
+class BaselineSettings(BaseModel):
+    """What every baseline can be told."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    """Everything random is drawn from it."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +131,7 @@ class Baseline(ABC, Generic[Chosen]):
         items = np.arange(len(graph.ids[Side.ITEM]), dtype=np.int32)
         users = np.full_like(items, index)
         scores = learned.scores(users, items)
-        shown = _within(graph, scores)
+        shown = graph.scale.within(scores)
         # Scores off the scale are told apart here, though they are told as the same estimate.
         order = scores if learned.order is None else learned.order(users, items)
         if exclude_seen:
@@ -158,14 +170,10 @@ class Baseline(ABC, Generic[Chosen]):
         estimates = np.full(len(users), graph.mean, np.float32)
         for start in range(0, len(there), _PAIRS_AT_ONCE):
             part = there[start : start + _PAIRS_AT_ONCE]
-            estimates[part] = _within(graph, learned.scores(users[part], items[part]))
+            estimates[part] = graph.scale.within(learned.scores(users[part], items[part]))
         index = users, items
         reasons: list[str | None] = [None] * len(users)
         for row in np.flatnonzero((users == UNKNOWN) | (items == UNKNOWN)).tolist():
             unknown = [side for side in Side if index[side][row] == UNKNOWN]
             reasons[row] = "; ".join(f"unknown {s.noun} {asked[s][row]!r}" for s in unknown)
         return Predictions(estimates, reasons)
-
-
-def _within(graph: Graph, scores: Floats) -> Floats:
-    return np.clip(scores, graph.scale.low, graph.scale.high)

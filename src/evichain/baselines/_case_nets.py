@@ -12,10 +12,8 @@ from torch.nn.functional import embedding
 
 from evichain.baselines._cases import CasePairs, Cases, smoothed_frequencies
 from evichain.baselines._levels import Levels
-from evichain.baselines._nets import batches
 from evichain.baselines._pairs import Pairs
-from evichain.baselines._settings import EpochSettings
-from evichain.baselines._training import EpochBaseline, Learner
+from evichain.baselines._training import EpochBaseline, EpochSettings, Learner, batches
 from evichain.baselines._units import dots_in_order
 from evichain.kernels import Floats, Ints
 from evichain.ratings.graph import Graph

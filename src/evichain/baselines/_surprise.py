@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from pydantic import Field
 
-from evichain.baselines._base import Baseline, Learned
-from evichain.baselines._settings import BaselineSettings
+from evichain.baselines._base import Baseline, BaselineSettings, Learned
 from evichain.errors import SettingsError
 from evichain.kernels import Floats, Ints
 from evichain.progress import progress as progress_bar
@@ -67,8 +66,10 @@ class SurpriseBaseline(Baseline[Chosen]):
                 right="Install it with: pip install 'evichain[baselines]'",
             ) from missing
         name = f"Training {type(self).__name__}"
-        with progress_bar(name, None, enabled=progress):
+        # Surprise does not tell of its epochs.
+        with progress_bar(name, 1, enabled=progress, unit="model") as bar:
             algorithm.fit(training_set(graph))
+            bar()
 
         def scores(users: Ints, items: Ints) -> Floats:
             pairs = zip(users.tolist(), items.tolist(), strict=True)

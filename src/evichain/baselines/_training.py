@@ -13,18 +13,38 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
-from evichain.baselines._base import Baseline, Learned
+from evichain.baselines._base import Baseline, BaselineSettings, Learned
 from evichain.baselines._pairs import Pairs, all_pairs, cut
-from evichain.baselines._settings import EpochSettings
 from evichain.errors import SettingsError
-from evichain.kernels import Floats, Ints
+from evichain.kernels import Floats, Ints, Longs
 from evichain.progress import Advance
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
 from evichain.training.memory import keep_freed_memory
+
+
+class EpochSettings(BaselineSettings):
+    """What everything that learns in epochs can be told."""
+
+    epochs: int = Field(default=100, ge=0)
+    """Passes over the training ratings, at most."""
+    learning_rate: float = Field(default=1e-3, gt=0)
+    """The step size."""
+    validation: float = Field(default=0.05, ge=0, lt=1)
+    """The part of the training ratings kept aside to stop by; with none, all epochs are made."""
+    validate_every: int = Field(default=1, ge=1)
+    """Epochs between two looks at the validation ratings."""
+    patience: int = Field(default=5, ge=1)
+    """Looks without an improvement after which training stops; the best epoch is kept."""
+    refit: bool = False
+    """Learn again from all ratings, for as many epochs as were best by the validation ratings."""
+    annealing: bool = True
+    """Lower the step size along half a cosine, to nothing after the last epoch."""
+
 
 Net = TypeVar("Net", bound=nn.Module)
 
@@ -130,6 +150,13 @@ class EpochBaseline(Baseline[Chosen]):
         return Learned(learner.scores, parameters, figures)
 
 
+def batches(count: int, size: int, draws: np.random.Generator) -> Iterator[Longs]:
+    """All of `count` places in random order, some at a time."""
+    order = draws.permutation(count)
+    for start in range(0, count, size):
+        yield order[start : start + size]
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Draw what PyTorch draws from a seed, and leave its shared generator as it was."""
@@ -172,7 +199,7 @@ def _train(
 
 
 def _error(learner: Learner[Any], held: Pairs, graph: Graph) -> float:
-    found = np.clip(learner.scores(held.users, held.items), graph.scale.low, graph.scale.high)
+    found = graph.scale.within(learner.scores(held.users, held.items))
     if not np.isfinite(found).all():
         raise SettingsError("training diverged", where="learning_rate", right="Try a smaller one.")
     return float(np.sqrt(np.mean((found - held.ratings) ** 2)))

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from evichain.baselines._chain import EVERYONE, ChainBaseline
-from evichain.baselines.rowless import GeneratedSettings
+from evichain.baselines._chain import EVERYONE, ChainBaseline, GeneratedSettings
 
 
 class Columnless(ChainBaseline[GeneratedSettings]):

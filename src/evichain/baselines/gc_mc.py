@@ -10,8 +10,7 @@ from torch.nn.functional import cross_entropy, dropout, one_hot
 
 from evichain.baselines._levels import Levels
 from evichain.baselines._pairs import Pairs
-from evichain.baselines._settings import EpochSettings
-from evichain.baselines._training import EpochBaseline, Learner
+from evichain.baselines._training import EpochBaseline, EpochSettings, Learner
 from evichain.baselines._units import Seen, dots, dots_in_order, gathered, seen, up_to
 from evichain.kernels import Floats, Ints, Longs
 from evichain.ratings.graph import Graph

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from evichain.baselines._base import Learned
-from evichain.baselines._settings import BaselineSettings
+from evichain.baselines._base import BaselineSettings, Learned
 from evichain.baselines._surprise import SurpriseBaseline, size_of
 from evichain.ratings.graph import Graph
 

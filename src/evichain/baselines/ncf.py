@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from evichain.baselines._nets import PairLearner, PairNet, PairNetSettings
+from evichain.baselines._pair_nets import PairLearner, PairNet, PairNetSettings
 from evichain.baselines._pairs import Pairs
 from evichain.baselines._training import EpochBaseline
 from evichain.ratings.graph import Graph

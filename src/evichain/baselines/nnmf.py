@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from evichain.baselines._nets import PairLearner, PairNet, PairNetSettings
+from evichain.baselines._pair_nets import PairLearner, PairNet, PairNetSettings
 from evichain.baselines._pairs import Pairs
 from evichain.baselines._training import EpochBaseline
 from evichain.ratings.graph import Graph
@@ -79,7 +79,7 @@ class NNMF(EpochBaseline[NNMFSettings]):
         min Σ (r_ui - f(U_u, V_i, U'_u ∘ V'_i))² + λ (|U|² + |V|² + |U'|² + |V'|²)
 
     The paper alternates between network and vectors by RMSprop over all ratings at once; here
-    both are learned at once by Adam over batches, which reaches the same errors sooner.
+    both are learned at once by Adam over batches, and a running average of the weights answers.
 
     >>> from evichain.testing import planted_blocks
     >>> NNMF(epochs=2).fit(planted_blocks()).predict("nobody", 0).reason

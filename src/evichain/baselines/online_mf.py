@@ -7,9 +7,8 @@ import numpy as np
 from pydantic import Field
 
 from evichain.arguments import as_ratings
-from evichain.baselines._base import Baseline, Learned
+from evichain.baselines._base import Baseline, BaselineSettings, Learned
 from evichain.baselines._pairs import Pairs, all_pairs
-from evichain.baselines._settings import BaselineSettings
 from evichain.kernels import Floats, Ints, Keys, Longs, fast_kernel, kernel
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from evichain.baselines._chain import EVERYONE, ChainBaseline, ChainSettings
+from evichain.baselines._chain import EVERYONE, ChainBaseline, PrototypeSettings
 
 
-class PMF(ChainBaseline[ChainSettings]):
+class PMF(ChainBaseline[PrototypeSettings]):
     """Probabilistic Matrix Factorization (Mnih and Salakhutdinov, 2008, NIPS).
 
     The rating of item i by user u is `U_u·V_i`, and its vectors are learned by
@@ -17,7 +17,7 @@ class PMF(ChainBaseline[ChainSettings]):
     so that nothing is generated.
     """
 
-    Settings = ChainSettings
+    Settings = PrototypeSettings
 
     def _form(self) -> dict[str, Any]:
         # The generators are there but never asked: the smallest will do.

@@ -2,26 +2,7 @@
 
 from typing import Any
 
-from pydantic import Field
-
-from evichain.baselines._chain import EVERYONE, ChainBaseline, ChainSettings
-
-
-class GeneratedSettings(ChainSettings):
-    """The settings of `Rowless` and `Columnless`."""
-
-    learning_rate: float = Field(default=2e-3, gt=0)
-    """Adam's step size."""
-    regularization: float = Field(default=1e-5, ge=0)
-    """Lambda: the weight of the squared norm of all parameters beside the mean squared error."""
-    width: int = Field(default=200, ge=1)
-    """Neurons in each hidden layer of the generator."""
-    hidden_layers: int = Field(default=2, ge=1)
-    """Hidden layers of the generator; a linear one follows."""
-    evidence_limit: int = Field(default=80, ge=1)
-    """How many ratings an embedding is generated from, at most."""
-    hide_targets: bool = True
-    """Hide the ratings of a batch from the evidence, so that none helps to predict itself."""
+from evichain.baselines._chain import EVERYONE, ChainBaseline, GeneratedSettings
 
 
 class Rowless(ChainBaseline[GeneratedSettings]):

@@ -28,6 +28,7 @@ VERBS = {
     "import": "Put ratings and titles into a store, for the live service.",
     "export": "Write the ratings of a store to a file.",
     "serve": "Serve a model over HTTP: ratings in, answers out.",
+    "baseline": "Train and test a recommender to compare with.",
     "bench": "Measure how fast a training step is.",
     "paper": "Make the tables and figures of the paper again.",
 }

@@ -15,6 +15,8 @@ from evichain.kernels import Flags, Floats, Ints, Longs, kernel
 EMPTY_PTR: Longs = np.zeros(1, np.int64)
 NONE: Ints = np.empty(0, np.int32)
 
+_FEW = 64
+
 
 @dataclass(frozen=True)
 class Settled:
@@ -180,6 +182,18 @@ def _sources(
 
 
 @kernel
+def _kinds(bits: Ints) -> int:
+    """How many different ratings there are; as many as links when they are not few."""
+    keys, numbers = table_for(_FEW)
+    kinds = 0
+    for e in range(len(bits)):
+        kinds += intern(keys, numbers, np.int64(bits[e]) & 0xFFFFFFFF, kinds) == kinds
+        if kinds > _FEW:
+            return len(bits)
+    return kinds
+
+
+@kernel
 def _lay_out(
     ptr: Longs, alive: Flags, count: Ints, source: Ints, value: Floats, bits: Ints, sources: int
 ) -> tuple[Longs, Ints, Floats, Longs, Ints, Longs, Ints, Ints]:
@@ -188,7 +202,7 @@ def _lay_out(
         live += count[i]
         nodes += count[i] > 0
 
-    keys, numbers = table_for(live)
+    keys, numbers = table_for(min(live, sources * _kinds(bits)))
     pair_of_link = np.full(len(source), -1, np.int32)
     first_link = np.empty(live, np.int64)
     source_ptr = np.zeros(sources + 1, np.int64)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from evichain.evidence.plan import Block
 from evichain.model.generator import Generator
 from evichain.model.ops.ridge import solve
-from evichain.model.ops.totals import squared_residuals, totals
+from evichain.model.ops.totals import totals
 from evichain.model.settings import ChainSettings
 
 BESIDE_STATE = 3
@@ -99,19 +99,17 @@ class ChannelGenerator(Generator):
         # What is usual in the units of the ratings, so that links need not be rescaled.
         usual = below[:, -1] * deviation + mean
         count = torch.from_numpy(np.diff(layout.node_ptr))
-        one = below.new_ones(len(below), 1)
-        _, sums = totals(one[:, :0], one, usual, below.new_zeros(len(count)), layout)
+        keys, values, presence = self.project(below[:, :-1]).split(self.sizes, dim=1)
+        plain, sums = totals(
+            presence, below.new_ones(len(below), 1), usual, below.new_zeros(len(count)), layout
+        )
         own = self._baseline(sums[:, 0] / deviation, count)
         level = own * deviation
-
-        projected = self.project(below[:, :-1])
-        weighted = self.sizes[0] + self.sizes[1]
-        keys, presence = projected[:, : self.sizes[0]], projected[:, weighted:]
-        plain, sums = totals(presence, projected[:, :weighted], usual, level, layout)
-        explained, residual = (sums / deviation).split(self.sizes[:2], dim=1)
-        solved = solve(keys, explained, self.log_ridge.exp(), layout)
-        squares = squared_residuals(usual, level, layout) / deviation.square()
-        return self._compose(own, count, squares, solved, residual, plain)
+        solved, squares = solve(keys, usual, level, self.log_ridge.exp(), layout)
+        _, residual = totals(values[:, :0], values, usual, level, layout)
+        return self._compose(
+            own, count, squares / deviation**2, solved / deviation, residual / deviation, plain
+        )
 
     def _baseline(self, total: Tensor, count: Tensor) -> Tensor:
         return total / (count + self.log_shrinkage[0].exp())

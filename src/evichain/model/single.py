@@ -16,7 +16,7 @@ from evichain.model.chain import Chain
 from evichain.model.channels import BESIDE_STATE, PRIOR_RATINGS, ChannelGenerator
 from evichain.model.head import BaselineHead
 from evichain.model.inference import Ends
-from evichain.model.ops.ridge import factorize_and_solve
+from evichain.model.ops.ridge import factor_size, factorize_and_solve
 from evichain.ratings.side import Side
 
 
@@ -49,13 +49,12 @@ class SingleUser:
         own = unexplained.sum() / (count + shrinkage[0])
         residuals = unexplained - own
         projected = evidence[:, :-1] @ weights["project.weight"].T + weights["project.bias"]
-        explained = residuals @ projected[:, : keys + values]
         spread = (residuals @ residuals + PRIOR_RATINGS) / (count + PRIOR_RATINGS)
         beside = (math.log(spread), (count + 1) ** -0.5, own)
         gathered = np.concatenate(
             [
-                self._solved(projected[:, :keys], explained[:keys]),
-                explained[keys:] / math.sqrt(count + shrinkage[1]),
+                self._solved(projected[:, :keys], residuals),
+                residuals @ projected[:, keys : keys + values] / math.sqrt(count + shrinkage[1]),
                 projected[:, keys + values :].sum(axis=0) * (3 / (count + shrinkage[1])),
                 (2 * own, (math.log1p(count) - 4) / 2, beside[0], beside[1]),
             ],
@@ -83,23 +82,26 @@ class SingleUser:
             told=there,
         )
 
-    def _solved(self, keys: Floats, totals: Floats) -> Floats:
+    def _solved(self, keys: Floats, targets: Floats) -> Floats:
         """The coefficients of the one regression."""
-        size = keys.shape[1]
-        if not size:
-            return totals
-        every = np.arange(len(keys), dtype=np.int32)
-        out = np.empty((1, size), np.float32)
+        count, size = keys.shape
+        every = np.arange(count, dtype=np.int32)
+        nothing = np.zeros(count, np.float32)
+        plain, out = np.empty((1, size), np.float32), np.empty((1, size), np.float32)
         factorize_and_solve(
             0,
             1,
             np.ascontiguousarray(keys),
+            nothing,
+            nothing[:1],
             np.exp(self.weights["log_ridge"]),
-            totals[np.newaxis],
-            np.array([0, len(keys)]),
+            np.array([0, count]),
             every,
             every,
-            np.empty((1, size * (size + 1) // 2), np.float32),
+            targets,
+            np.empty((1, factor_size(size)), np.float32),
+            plain,
+            np.empty(1, np.float32),
             out,
         )
         solved: Floats = out[0]

@@ -7,21 +7,25 @@ from evichain.model.ops.ridge import solve
 from evichain.model.ops.totals import totals
 
 
-@pytest.mark.parametrize("size", [1, 3, 24])
+@pytest.mark.parametrize("size", [1, 3, 24, 57])
 def test_the_ridge_solution_and_its_gradients(size: int) -> None:
     torch.manual_seed(0)
-    layout = a_layout(6, 9, 70)
-    node, source, _ = links_of(layout)
+    layout = a_layout(6, 9, 700)
+    node, source, value = links_of(layout)
     keys = torch.randn(9, size, requires_grad=True)
-    right = torch.randn(6, size, requires_grad=True)
+    below = torch.randn(9, requires_grad=True)
+    own = torch.randn(6, requires_grad=True)
     ridge = torch.rand(size).add(0.5).requires_grad_()
     push = torch.randn(6, size)
+    targets = value - below[source] - own[node]
     outer = keys[source].unsqueeze(2) * keys[source].unsqueeze(1)
     matrices = torch.zeros(6, size, size).index_add(0, node, outer) + torch.diag(ridge)
+    right = torch.zeros(6, size).index_add(0, node, targets.unsqueeze(1) * keys[source])
     theirs = torch.linalg.solve(matrices, right)
-    ours = solve(keys, right, ridge, layout)
+    ours, squares = solve(keys, below, own, ridge, layout)
     torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)
-    inputs = (keys, right, ridge)
+    torch.testing.assert_close(squares, torch.zeros(6).index_add(0, node, targets.square()))
+    inputs = (keys, below, own, ridge)
     for mine, plainly in zip(
         torch.autograd.grad(ours, inputs, push),
         torch.autograd.grad(theirs, inputs, push),
@@ -39,7 +43,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     for threads in (1, 2, 3):
         monkeypatch.setattr(kernels, "thread_count", lambda threads=threads: threads)
         sums = torch.cat(totals(keys, keys, below, own, layout), dim=1)
-        solved = solve(keys, sums[:, 8:], torch.ones(8), layout)
+        solved, _ = solve(keys, below, sums[:, 0], torch.ones(8), layout)
         (grad,) = torch.autograd.grad(solved.sum() + sums.square().sum(), keys)
         results.append((sums, solved, grad))
     for others in results[1:]:

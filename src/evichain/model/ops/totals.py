@@ -31,23 +31,6 @@ def totals(
     return sums[:, : plain.shape[1]], sums[:, plain.shape[1] :]
 
 
-def squared_residuals(below: Tensor, own: Tensor, layout: Layout) -> Tensor:
-    """`sum (r - below[y] - own[x])**2` over the evidence (y, r) of x; has no gradient."""
-    out = torch.empty(len(own))
-    in_threads(
-        _squares,
-        len(out),
-        below.detach().contiguous().numpy(),
-        own.detach().contiguous().numpy(),
-        layout.node_ptr,
-        layout.link_pair,
-        layout.pair_source,
-        layout.pair_value,
-        out.numpy(),
-    )
-    return out
-
-
 class _Totals(Function):
     @staticmethod
     def forward(
@@ -130,27 +113,6 @@ def _total(
             for k in range(weighted):
                 out[node, plain + k] += residual * values[s, plain + k]
                 unweighted[node, k] += values[s, plain + k]
-
-
-@fast_kernel
-def _squares(
-    start: int,
-    stop: int,
-    below: Floats,
-    own: Floats,
-    node_ptr: Longs,
-    link_pair: Ints,
-    pair_source: Ints,
-    pair_value: Floats,
-    out: Floats,
-) -> None:
-    for node in range(start, stop):
-        total = np.float32(0)
-        for link in range(node_ptr[node], node_ptr[node + 1]):
-            p = link_pair[link]
-            residual = pair_value[p] - below[pair_source[p]] - own[node]
-            total += residual * residual
-        out[node] = total
 
 
 @fast_kernel

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from evichain.baselines._nets import PairLearner, PairNet, PairNetSettings
+from evichain.baselines._pair_nets import PairLearner, PairNet, PairNetSettings
 from evichain.baselines._pairs import Pairs
 from evichain.baselines.ncf import NCFNet, NCFSettings
 from evichain.baselines.nnmf import NNMFNet, NNMFSettings

@@ -9,9 +9,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from evichain.baselines._pairs import Pairs
-from evichain.baselines._settings import EpochSettings
-from evichain.baselines._training import Learner
-from evichain.kernels import Floats, Ints, Longs
+from evichain.baselines._training import EpochSettings, Learner, batches
+from evichain.kernels import Floats, Ints
 
 
 class PairNetSettings(EpochSettings):
@@ -62,10 +61,3 @@ class PairLearner(Learner[PairNet]):
     def scores(self, users: Ints, items: Ints) -> Floats:
         found: Floats = self.result(torch.from_numpy(users), torch.from_numpy(items)).numpy()
         return found
-
-
-def batches(count: int, size: int, draws: np.random.Generator) -> Iterator[Longs]:
-    """All of `count` places in random order, some at a time."""
-    order = draws.permutation(count)
-    for start in range(0, count, size):
-        yield order[start : start + size]
