@@ -23,6 +23,7 @@ def test_published_figures_stand_where_they_were_measured() -> None:
     assert published("pmf", THEIRS, "ml-100k") == 0.952
     assert published("cf-nade", THEIRS, "ml-1m") == 0.829
     assert published("cf-nade", THEIRS, "ml-100k") is None
+    assert published("cf-nade", THEIRS, "ml-10m") == 0.771
     assert published("pmf", OURS, "ml-100k") is None
     assert published("paper", OURS, None) is None
 

@@ -1,11 +1,16 @@
+from pathlib import Path
+
 from tests.experiments.conftest import Make
 
 from evichain.experiments.scaling import measure, most_resident, step_settings
 from evichain.experiments.sources import Source
+from evichain.testing import planted_blocks
 
 
-def test_parameters_of_rec_stay_and_those_of_pmf_grow(small_data: str) -> None:
-    source = Source(small_data, quick=True)
+def test_parameters_of_rec_stay_and_those_of_pmf_grow(tmp_path: Path) -> None:
+    path = tmp_path / "many.csv"  # even a part has more users and items than there are prototypes
+    planted_blocks(500, 450, density=0.04, seed=3).frame.write_csv(path)
+    source = Source(str(path), quick=True)
     for system in ("paper", "plus", "pmf"):
         part, whole = (measure(source, system, share, 0, 1) for share in (0.7, 1.0))
         assert part["ratings"] < whole["ratings"]

@@ -79,7 +79,7 @@ def policy_of(controls: str, depth: int, *, caching: bool) -> Policy:
 
 
 def count_batch(pool: Pool, policy: Policy, seed: int, batch: int, size: int) -> Counters:
-    """What the recursion would do for a mini-batch of training ratings."""
+    """What the recursion would do for a mini-batch of ratings."""
     users, items, _ = pool.graph.pairs(batch_positions(len(pool.graph), size, seed, batch))
     drawn = evidence_seed(seed, batch)
     counters = make_plan(pool, policy, users, items, seed=drawn, counting=True).counters
@@ -119,7 +119,7 @@ class Complexity(Experiment):
                 tables.append(Table(header, rows, f"{data}, max depth {depth}"))
             tables.append(_claims(of_data, data))
         remarks = (
-            f"Means over mini-batches of {MINI_BATCH} training ratings, {PROTOTYPES} + "
+            f"Means over mini-batches of {MINI_BATCH} of all ratings, {PROTOTYPES} + "
             f"{PROTOTYPES} prototypes. Counted from the plan, which equals the recursion's own "
             "counters exactly (`tests/experiments/test_complexity.py`).",
             "With cycle blocking an embedding depends on who asks for it, so the cache has an "

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from evichain.evidence.pool import Pool
-from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, by_data
+from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, by_data, plain_numbers
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
@@ -104,7 +104,7 @@ class Convergence(Experiment):
             "The recipe `plus` learns from a fifth of all ratings at a step, at most 65,536: "
             "its steps are not the others'.",
         )
-        size = 5.2 * len(results.distinct("data")) + 0.6, 4.4
+        size = 5.2 * len(results.distinct("data")) + 1.0, 4.8
         return Report([Table(header, rows)], partial(_draw, results), size, remarks)
 
 
@@ -230,12 +230,16 @@ def _draw(results: Results, figure: "Figure") -> None:
             axes.annotate(
                 f"the paper: REC before 30, PMF about {paper}",
                 (30, threshold),
-                xytext=(8, -14),
-                textcoords="offset points",
+                xytext=(30, 1.6 * threshold),
+                ha="right",
                 color=REPORTED,
                 fontsize=8,
+                arrowprops={"arrowstyle": "-", "color": REPORTED, "lw": 0.7},
             )
-        axes.set_ylim(0.85 * threshold, 2.2 * threshold)
+        axes.set_ylim(0.8 * threshold, 3.9 * threshold)
+        axes.set_xscale("log")
+        plain_numbers(axes, "x")
         axes.set_xlabel("iteration")
         axes.set_ylabel("RMSE on the fifth kept apart")
-    figure.axes[0].legend(loc="upper right")
+    told = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*told, loc="outside lower center", ncols=2)

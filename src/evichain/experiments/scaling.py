@@ -24,7 +24,7 @@ from evichain.recipes import Settings, settings_for
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHARES = (0.25, 0.5, 1.0)
+SHARES = (1.0, 0.5, 0.25)
 """Of the users of each data set, to have sizes in between."""
 
 SYSTEMS = ("paper", "plus", "pmf")
@@ -46,7 +46,7 @@ class Scaling(Experiment):
 
     def cells(self, request: Request) -> Iterable[Cell]:
         """One for each data set, share of its users, system and seed."""
-        shares = SHARES[-1:] if request.quick else SHARES
+        shares = SHARES[:1] if request.quick else SHARES
         repeats = QUICK_REPEATS if request.quick else REPEATS
         for source, share, system, seed in request.over(shares, SYSTEMS):
             of = {"system": system, "share": share, "seed": seed, "repeats": repeats}
