@@ -209,5 +209,5 @@ def test_a_graph_is_mapped_and_learned_from(
     assert found["train_ratings"] == len(load_ratings(data))
     assert found["validation_rmse"] > 0
     assert len(REC.load(out).graph) == len(load_ratings(data))
-    assert "mapped" in run("train", graph, *small).stderr
-    assert "mapped" not in run("train", graph, "--split", "random:0.8", *small).stderr
+    assert "ratings, mapped" in run("train", graph, *small).stderr
+    assert "ratings, mapped" not in run("train", graph, "--split", "random:0.8", *small).stderr
