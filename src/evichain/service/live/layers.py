@@ -190,7 +190,9 @@ class Upkeep:
             part, ratings, keys, slots, below = self._sources(layers, rows, place, again)
             evidence = choose(part, ratings, keys, slots[1], self.policy, side, depth)
             sums.fill(again, evidence, below)
-        known = (cited.whose < MOST) & ~np.isin(cited.whose, again)
+        known = np.flatnonzero((cited.whose < MOST) & ~np.isin(cited.whose, again))
+        # One entity after the other, so that its sums are at hand for all of its pieces.
+        known = known[np.argsort(cited.whose[known], kind="stable")]
         new = layers[depth + 1, side.opposite]
         used, which = np.unique(cited.which[known], return_inverse=True)
         sums.replace(
@@ -260,25 +262,29 @@ class Upkeep:
         return cuts(int(side), limit, everyone, rows.indptr, rows.indices, own, other)
 
     def _first_sums(self, pool: Pool, made: Mapping[Place, Layer]) -> dict[Place, Sums]:
-        """Sums of the items at depth 0: of all layers that one with most entities to change."""
-        place = depth, side = 0, Side.ITEM
-        generator = self.chain.generator(side, depth)
-        # At the bottom only prototypes count, and they do not change.
-        if not isinstance(generator, ChannelGenerator) or self.policy.prioritizes(depth):
-            return {}
-        graph, slot = pool.graph, pool.sides[side.opposite].slot
+        """Sums of the items: of all layers, those in which most entities change."""
+        found = {}
+        for depth in range(self.policy.max_depth - 1):
+            place, generator = (depth, Side.ITEM), self.chain.generator(Side.ITEM, depth)
+            # Where prototypes come first or answer themselves, evidence is not only what is cut.
+            special = self.policy.stored(depth) or self.policy.prioritizes(depth)
+            if isinstance(generator, ChannelGenerator) and not special:
+                found[place] = self._first_sum(pool, place, Sums(generator), made)
+        return found
+
+    def _first_sum(self, pool: Pool, place: Place, sums: Sums, made: Mapping[Place, Layer]) -> Sums:
+        (depth, side), graph = place, pool.graph
         rows, some = graph.rows[side], np.arange(min(MOST, len(graph.ids[side])))
         whole = Rows(rows.indptr[: len(some) + 1], rows.indices, rows.codes)
         keys, ratings = graph.ids[side].keys, graph.scale.decode(rows.codes)
+        slot, below = pool.sides[side.opposite].slot, made[depth + 1, side.opposite]
         evidence = choose(whole, ratings, keys, slot, self.policy, side, depth)
-        sums = Sums(generator)
-        below = made[depth + 1, side.opposite]
         sums.fill(some, evidence, below)
         # Kernels are compiled, or read from the disk, before anyone waits for them.
         nobody = Layer(below.rows[:0], below.there[:0])
         sums.replace(NOWHERE, NOWHERE, ratings[:0], nobody, nobody)
         sums.made(NOWHERE)
-        return {place: sums}
+        return sums
 
     def _kept(self, place: Place) -> bool:
         return place != (0, Side.USER)

@@ -69,7 +69,8 @@ class Sums:
 
     def mostly(self, entities: Longs, changed: Longs) -> Flags:
         """Of whom it takes less to add up everything again than to replace so many pieces."""
-        return changed * _DEARER > self._sums[entities, 1]
+        found: Flags = changed * _DEARER > self._sums[entities, 1]
+        return found
 
     def forget(self) -> None:
         """Keep nobody's sums: they have to be filled again."""
