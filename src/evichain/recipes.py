@@ -47,6 +47,8 @@ PLUS: Mapping[str, Any] = {
     "shared_generators": False,
     "bottom_prototypes": True,
     "cycle_blocking": False,
+    "prototype_users": 300,
+    "prototype_items": 300,
     "max_depth": 3,
     "evidence_limit": 512,
     "embedding_size": 64,
@@ -115,8 +117,9 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
 def _adapted(ratings: int) -> dict[str, Any]:
     """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer.
 
-    Beyond a million, batches meet ever more entities: a step then takes less evidence of each,
-    and fewer ratings, so that it does not take ever longer; beyond thirty millions again.
+    Beyond a million, entities have more evidence than fewer ratings would give them, and it
+    pays to use it; a step then takes fewer ratings, so that it does not take ever longer. Beyond
+    thirty millions a step could not take so much evidence in any memory: it takes less of both.
     """
     size = math.log10(max(ratings, 1))
     steps = (4.7 - size, size - 5, size - 6, 2 * size - 15)
@@ -124,7 +127,7 @@ def _adapted(ratings: int) -> dict[str, Any]:
     return {
         "iterations": round(300 + 700 * many - 500 * huge),
         "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
-        "evidence_limit": round(512 * 4**-huge * 2**-vast),
+        "evidence_limit": round(512 * 4**huge * 32**-vast),
         "batch_size": round(65536 * 4 ** -(huge + vast)),
         "validation": min(0.05, 1e5 / max(ratings, 1)),
     }
