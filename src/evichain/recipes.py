@@ -129,8 +129,8 @@ def _adapted(ratings: int) -> dict[str, Any]:
     """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer.
 
     Beyond a million, entities have more evidence than fewer ratings would give them, and it
-    pays to use it; a step then takes fewer ratings, so that it does not take ever longer.
-    Beyond thirty millions it takes less evidence again, because it meets ever more entities.
+    pays to use it; a step then takes fewer ratings, so that it does not take ever longer. Beyond
+    thirty millions a step could not take so much evidence in any memory: it takes less of both.
     """
     size = math.log10(max(ratings, 1))
     steps = (4.7 - size, size - 5, size - 6, 2 * size - 15)
