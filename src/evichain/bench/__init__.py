@@ -2,6 +2,5 @@
 
 from evichain.bench.scale import bench_scale
 from evichain.bench.step import bench_step
-from evichain.resources import peak_bytes
 
-__all__ = ["bench_scale", "bench_step", "peak_bytes"]
+__all__ = ["bench_scale", "bench_step"]

@@ -1,8 +1,8 @@
 """The crowd of a step: so many users and items, drawn anew, who may be evidence in it.
 
 The evidence of a batch leads to ever more entities as data grows, each of which has to be
-generated. When only a crowd is asked, a step costs the same however many there are, and what
-each piece of evidence says is what it would say otherwise.
+generated. When only a crowd is asked, no more than that are generated at each depth, however
+many there are; an entity then has less evidence in training than it has in use.
 """
 
 from typing import NamedTuple

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evichain.bench import bench_step, peak_bytes
+from evichain.bench import bench_step
 from evichain.experiments.drawing import COLOURS, REPORTED, panels, plain_numbers
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
@@ -20,6 +19,7 @@ from evichain.progress import progress as progress_bar
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
+from evichain.resources import peak_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,21 +124,9 @@ def measure(source: Source, system: str, share: float, seed: int, repeats: int) 
         "pairs": found["pairs"],
         "links": found["links"],
         "graph_bytes": round(found["bytes_per_rating"] * len(ratings)),
-        "peak_bytes": most_resident(),
+        "peak_bytes": peak_bytes(),
         "batch": settings.batch_size,
     }
-
-
-def most_resident() -> int | None:
-    """The most memory that this process has had resident since its program was started.
-
-    Linux counts what the process had before that in `peak_bytes`, so it is asked elsewhere.
-    """
-    status = Path("/proc/self/status")
-    for line in status.read_text().splitlines() if status.exists() else ():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return peak_bytes()
 
 
 def _alone(

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from evichain.errors import EvichainError
+from evichain.resources import peak_bytes
 
 _AT = re.compile(r"at http://([\d.]+):(\d+)")
 _PAUSE = 0.02
@@ -83,20 +84,19 @@ class Server:
     @property
     def cpu_seconds(self) -> float | None:
         """The processor time it has taken, where the system tells."""
-        fields = self._told("stat").rpartition(")")[2].split()
+        fields = self._told().rpartition(")")[2].split()
         ticks = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0
         return (int(fields[11]) + int(fields[12])) / ticks if fields and ticks else None
 
     @property
     def peak_bytes(self) -> int | None:
         """The most memory it has had resident, where the system tells."""
-        found = re.search(r"VmHWM:\s+(\d+) kB", self._told("status"))
-        return int(found[1]) * 1024 if found else None
+        return None if self._process is None else peak_bytes(self._process.pid)
 
-    def _told(self, file: str) -> str:
+    def _told(self) -> str:
         with suppress(OSError):
             if self._process is not None:
-                return Path(f"/proc/{self._process.pid}/{file}").read_text()
+                return Path(f"/proc/{self._process.pid}/stat").read_text()
         return ""
 
 
