@@ -7,8 +7,9 @@ DATA ?= ml-100k
 RECIPE ?= plus
 ITERATIONS ?=
 PORT ?= 8000
+PAPER_OPTIONS ?=
 
-.PHONY: help demo serve test lint postgres chromium format bench clean
+.PHONY: help demo serve test lint postgres chromium format bench paper clean
 
 help: ## What there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,7 +32,7 @@ serve: $(READY) ## Serve a model of MovieLens-100K, trained the first time
 
 # The tests' models are tiny: more threads than one would only wait for each other.
 test: lint postgres chromium ## Lint, types and all tests
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(READY) ## Style, types and the direction of imports
 	@$(BIN)/ruff check
@@ -50,9 +51,14 @@ format: $(READY) ## Put the sources into shape
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: $(READY) ## The cost of a training step, as ratios
+bench: $(READY) ## The cost of a training step, as ratios, and of the service under load
 	@$(BIN)/evichain bench step --data ml-100k
 	@$(BIN)/evichain bench step --data ml-1m --evidence-limit 40 --max-depth 3 --no-reference
+	@$(BIN)/evichain bench serve --data ml-1m
+
+# Hours: what was measured is kept in results/cells, so that it can be ended and made to go on.
+paper: $(READY) ## The tables and figures of the paper, into results/ (PAPER_OPTIONS=--quick: minutes)
+	@$(BIN)/evichain paper all $(PAPER_OPTIONS)
 
 clean: ## Remove what was made here
 	rm -rf $(VENV) runs results .mypy_cache .ruff_cache .pytest_cache .hypothesis

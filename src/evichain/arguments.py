@@ -1,5 +1,6 @@
 """What users hand in, checked at the door: ids, lists of them, guests and tables."""
 
+from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -15,6 +16,13 @@ from evichain.ratings.table import Ratings
 def as_ratings(ratings: Any) -> Ratings:
     """A `Ratings` as it is, or made from a table."""
     return ratings if isinstance(ratings, Ratings) else Ratings.from_frame(ratings)
+
+
+def as_source(ratings: Any) -> Ratings | Graph:
+    """A `Ratings` or a `Graph` as it is, or made from a table or the path of a saved graph."""
+    if isinstance(ratings, Graph):
+        return ratings
+    return Graph.load(Path(ratings)) if isinstance(ratings, str | Path) else as_ratings(ratings)
 
 
 def is_id(value: object) -> TypeGuard[Id]:

@@ -48,6 +48,10 @@ class NotFittedError(EvichainError):
     """A question put to a recommender before `fit` or `load`."""
 
 
+class TeamError(EvichainError):
+    """A process of several that train together has gone, and the others cannot go on."""
+
+
 class StoreError(EvichainError):
     """A store of ratings that cannot be used: a wrong address, another version, no rights."""
 

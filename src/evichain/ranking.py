@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evichain.kernels import Flags, Floats, Ints, Longs
+from evichain.kernels import Flags, Floats, Ints, Longs, kernel
 from evichain.progress import progress as progress_bar
 
 Pairs = tuple[Longs, Ints]
@@ -14,6 +14,7 @@ Pairs = tuple[Longs, Ints]
 
 NOTHING = -1
 _SCORES = 1 << 22
+_FEW = 100
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,50 @@ def top(scores: Floats, n: int) -> npt.NDArray[np.int64]:
     order = np.lexsort((highest, -found), axis=1)
     listed = ~np.isneginf(np.take_along_axis(found, order, axis=1))
     return np.where(listed, np.take_along_axis(highest, order, axis=1), NOTHING)
+
+
+def highest(scores: Floats, there: Flags, seen: Longs | Ints, n: int) -> Longs:
+    """The places of the n highest scores, highest first; of equals the first.
+
+    Args:
+        there: which may be listed at all.
+        seen: places that may not.
+
+    >>> scores, there = np.array([1, 3, 4, 2], np.float32), np.ones(4, np.bool_)
+    >>> highest(scores, there, np.array([2]), 2).tolist()
+    [1, 3]
+    """
+    if n <= _FEW:
+        found: Longs = _first(scores, there, seen, n)
+        return found
+    left = np.where(there, scores, np.float32(-np.inf))
+    left[seen] = -np.inf
+    listed = top(left[np.newaxis], n)[0]
+    chosen: Longs = listed[listed != NOTHING]
+    return chosen
+
+
+@kernel
+def _first(scores: Floats, there: Flags, seen: Longs | Ints, n: int) -> Longs:
+    """One pass with the best so far in order: few scores are among them, and most of those soon."""
+    hidden = np.zeros(len(scores), np.bool_)
+    for k in range(len(seen)):
+        hidden[seen[k]] = True
+    found = np.empty(n, np.int64)
+    count = 0
+    for i in range(len(scores)):
+        score = scores[i]
+        if count == n and not score > scores[found[n - 1]]:
+            continue
+        if hidden[i] or not there[i] or not score > -np.inf:
+            continue
+        place = min(count, n - 1)
+        while place > 0 and scores[found[place - 1]] < score:
+            found[place] = found[place - 1]
+            place -= 1
+        found[place] = i
+        count = min(count + 1, n)
+    return found[:count]
 
 
 def ndcg(hits: Flags, counts: Longs, n: int) -> npt.NDArray[np.float64]:

@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from pydantic import ValidationError, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 
 from evichain.errors import SettingsError
 from evichain.evidence.policy import Policy
 from evichain.model.settings import ChainSettings
 from evichain.training.settings import TrainingSettings
+
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 class Settings(Policy, ChainSettings, TrainingSettings):
@@ -47,6 +49,8 @@ PLUS: Mapping[str, Any] = {
     "shared_generators": False,
     "bottom_prototypes": True,
     "cycle_blocking": False,
+    "prototype_users": 300,
+    "prototype_items": 300,
     "max_depth": 3,
     "evidence_limit": 512,
     "embedding_size": 64,
@@ -90,40 +94,51 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
     [300, 1000, 500]
     >>> [settings_for("plus", ratings=count).evidence_limit for count in (10**4, 10**6, 10**8)]
-    [512, 512, 128]
+    [512, 512, 64]
     """
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
-    unknown = sorted(set(changes) - set(Settings.model_fields))
+    adapted = _adapted(ratings) if ratings is not None and recipe in ADAPTIVE else {}
+    return checked(Settings, {**RECIPES[recipe], **adapted, **changes})
+
+
+def checked(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
+    """Settings of a kind, or an error that names the one that is wrong.
+
+    >>> checked(Policy, {"max_depth": 3}).max_depth
+    3
+    """
+    unknown = sorted(set(given) - set(kind.model_fields))
     if unknown:
         raise SettingsError(
             f"no setting {unknown[0]!r}",
-            right=f"Settings are: {', '.join(sorted(Settings.model_fields))}.",
+            right=f"Settings are: {', '.join(sorted(kind.model_fields))}.",
         )
-    adapted = _adapted(ratings) if ratings is not None and recipe in ADAPTIVE else {}
     try:
-        return Settings(**{**RECIPES[recipe], **adapted, **changes})
+        return kind(**given)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"])) or "settings"
-        given = f" (given: {first['input']!r})" if first["loc"] else ""
+        beside = f" (given: {first['input']!r})" if first["loc"] else ""
         raise SettingsError(
-            f"{first['msg'].removeprefix('Value error, ')}{given}", where=name
+            f"{first['msg'].removeprefix('Value error, ')}{beside}", where=name
         ) from None
 
 
 def _adapted(ratings: int) -> dict[str, Any]:
     """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer.
 
-    Beyond a million, batches meet ever more entities: a step then takes less evidence of each,
-    and fewer ratings, so that it does not take ever longer.
+    Beyond a million, entities have more evidence than fewer ratings would give them, and it
+    pays to use it; a step then takes fewer ratings, so that it does not take ever longer. Beyond
+    thirty millions a step could not take so much evidence in any memory: it takes less of both.
     """
     size = math.log10(max(ratings, 1))
-    few, many, huge = (min(max(part, 0.0), 1.0) for part in (4.7 - size, size - 5, size - 6))
+    steps = (4.7 - size, size - 5, size - 6, 2 * size - 15)
+    few, many, huge, vast = (min(max(step, 0.0), 1.0) for step in steps)
     return {
         "iterations": round(300 + 700 * many - 500 * huge),
         "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
-        "evidence_limit": round(512 * 4**-huge),
-        "batch_size": round(65536 * 4**-huge),
+        "evidence_limit": round(512 * 4**huge * 32**-vast),
+        "batch_size": round(65536 * 4 ** -(huge + vast)),
         "validation": min(0.05, 1e5 / max(ratings, 1)),
     }

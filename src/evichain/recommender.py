@@ -8,7 +8,7 @@ from typing import Any, Self, overload
 import numpy as np
 import torch
 
-from evichain.arguments import as_ratings, guest, how_many, is_id, known, listed
+from evichain.arguments import as_ratings, as_source, guest, how_many, is_id, known, listed
 from evichain.engine import Engine, best
 from evichain.errors import DataError, ModelError, NotFittedError, SettingsError
 from evichain.evaluation import Evaluation, evaluate
@@ -22,16 +22,13 @@ from evichain.ranking import Ranking
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
-from evichain.ratings.splits import random_split
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
 from evichain.saving import Saved, load_model, save_model
+from evichain.training.material import prepare
 from evichain.training.trainer import Trainer
 
 Guest = Sequence[tuple[Id, float]]
-_VALIDATION_SEED = 7919
-_FEWEST_TO_CUT = 100
-"""Of fewer ratings than these, none is set aside to watch: it would tell nothing."""
 
 
 class REC:
@@ -94,6 +91,9 @@ class REC:
     ) -> Self:
         """Train on ratings: a `Ratings`, or any table `Ratings.from_frame` takes.
 
+        A `Graph`, or the path of a saved one, is learned from where it lies, however large. In
+        each process of a `torch.distributed` group, all of them train one model together.
+
         Args:
             run: a folder for the log and the checkpoints.
             resume: go on from the run folder's checkpoint, if there is one.
@@ -103,36 +103,32 @@ class REC:
         """
         if resume and run is None:
             raise SettingsError("nothing to resume from", right="Name the run folder.")
-        table = as_ratings(ratings)
-        settings = settings_for(self.recipe, ratings=len(table), **self._given)
+        source = as_source(ratings)
+        settings = settings_for(self.recipe, ratings=len(source), **self._given)
         self.settings = settings
-        kept, held = _set_aside(table, settings)
-        graph = Graph.build(kept)
-        pool = Pool.most_rated(graph, (settings.prototype_users, settings.prototype_items))
+        counts = settings.prototype_users, settings.prototype_items
+        material = prepare(source, counts, settings.validation, settings.seed)
+        pool = material.pool
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
-        trainer = Trainer(chain, pool, settings.policy, settings.training)
-        if held is not None:
-            trainer.validation = (*_pairs(graph, held), held.frame["rating"].to_numpy())
-        with progress_bar("Training", settings.iterations, enabled=progress, unit="steps") as bar:
+        trainer = Trainer(chain, pool, settings.policy, settings.training, material.validation)
+        shown = progress and trainer.team.leads
+        with progress_bar("Training", settings.iterations, enabled=shown, unit="steps") as bar:
 
             def after(step: int, values: dict[str, float]) -> None:
-                shown = {name.removesuffix("_rmse"): value for name, value in values.items()}
-                bar(step - bar.done, **shown)
+                fields = {name.removesuffix("_rmse"): value for name, value in values.items()}
+                bar(step - bar.done, **fields)
                 if watch:
                     watch(step, values, trainer)
 
             trainer.watch = after
             done = trainer.train(Path(run) if run else None, resume=resume, tensorboard=tensorboard)
-        if held is not None:
-            graph = graph.extended(held)
-            pool = Pool.of(graph, pool.ids)
-        self._state = Engine(chain, pool, settings)
+        self._state = Engine(chain, material.whole(), settings)
         self._fitted = self.recipe, self._given
         self.training = {
-            "data": table.name,
-            "ratings": len(table),
+            "data": source.name if isinstance(source, Ratings) else "",
+            "ratings": len(source),
             "steps": done.step,
             "seconds": round(done.seconds, 3),
             "validation_rmse": done.best_rmse,
@@ -362,18 +358,6 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in settings.items()
         if value is not None or name not in Settings.model_fields
     }
-
-
-def _set_aside(table: Ratings, settings: Settings) -> tuple[Ratings, Ratings | None]:
-    """The ratings to learn from, and those to watch; None where they would tell nothing."""
-    watched = round(len(table) * settings.validation)
-    if not watched or len(table) < _FEWEST_TO_CUT:
-        return table, None
-    if watched == len(table):
-        right = "Set a smaller part aside."
-        raise SettingsError("leaves nothing to learn from", where="validation", right=right)
-    cut = random_split(table, 1 - settings.validation, settings.seed + _VALIDATION_SEED)
-    return cut.train, cut.test
 
 
 def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:

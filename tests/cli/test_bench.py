@@ -2,7 +2,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.cli.conftest import call
 from typer.testing import Result
+
+from evichain.service.store import open_store
 
 Run = Callable[..., Result]
 RunJson = Callable[..., dict[str, Any]]
@@ -18,3 +21,29 @@ def test_a_step_is_measured(run: Run, run_json: RunJson, data: Path, small: list
     assert found["settings"]["evidence_limit"] == 8
     assert "reference_ratio" not in run_json(*arguments, "--no-reference")
     assert "gemm ratio" in run(*arguments, "--no-reference", "--split", "random:0.5").stdout
+
+
+def test_the_service_is_measured(run_json: RunJson, data: Path) -> None:
+    options = ("--seconds", 1, "--connections", 2, "--iterations", 1, "--kills", 1)
+    found = run_json("bench", "serve", "--data", data / "ratings.csv", *options)
+    assert found["requests_per_second"] > 0
+    assert 0 < found["p50_ms"] <= found["p99_ms"]
+    assert found["errors"] == 0, found["errors_by_status"]
+    assert found["visible"] is True
+    assert found["foldin_ratio"] > 0
+    assert (found["users"], found["items"]) == (30, 20)
+    assert found["acknowledged"] >= found["kinds"]["write"]["requests"]
+    assert found["lost"] == found["kills_lost"] == found["kills_half_there"] == 0
+    assert found["kills"] == 1
+    assert sum(kind["requests"] for kind in found["kinds"].values()) == found["requests"]
+
+
+def test_a_store_that_holds_something_is_not_overwritten(data: Path, tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.db") as store:
+        store.put([("ann", "film", 4.0)])
+    options = ("--store", tmp_path / "a.db", "--iterations", 0)
+    result = call("bench", "serve", "--data", data / "ratings.csv", *options)
+    assert result.exit_code == 2
+    assert "is not empty" in result.stderr
+    with open_store(tmp_path / "a.db") as store:
+        assert store.counts().ratings == 1

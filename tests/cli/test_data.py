@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import Result
 
-from evichain.ratings import CATALOGUE, cache_folder, load_ratings, load_split
+from evichain.ratings import CATALOGUE, Side, cache_folder, load_ratings, load_split
 from evichain.ratings.graph import Graph
 
 Run = Callable[..., Result]
@@ -184,3 +184,32 @@ def test_a_format_that_splits_are_not_written_in(
     out = tmp_path / "parts"
     lines = refused("data", "split", data, "u1", "--out", out, "--format", "xlsx")
     assert "csv, parquet, ndjson" in lines[1]
+
+
+def test_made_up_ratings_become_a_graph(run: Run, run_json: RunJson, tmp_path: Path) -> None:
+    made, graph = tmp_path / "made", tmp_path / "made.graph"
+    arguments = ("--ratings", 3000, "--users", 60, "--items", 300, "--seed", 5, "--out", made)
+    card = run_json("data", "generate", *arguments)
+    assert (card["ratings"], card["users"], card["items"], card["seed"]) == (3000, 60, 300, 5)
+    assert card["floor_rmse"] < card["mean_rmse"]
+    assert card["peak_bytes"] > 0
+    assert f"{card['floor_rmse']:.4f}" in run("data", "generate", *arguments, "--force").stderr
+    converted = run_json("data", "convert", made, graph)
+    assert converted["ratings"] == 3000
+    assert len(load_ratings(made)) == len(Graph.load(graph)) == 3000
+
+
+def test_a_folder_with_something_else_is_not_replaced(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "synthetic.json").touch()
+    (tmp_path / "made" / "thesis.txt").touch()
+    arguments = ("--ratings", 3000, "--out", tmp_path / "made", "--force")
+    assert "did not make" in refused("data", "generate", *arguments)[0]
+
+
+def test_repeated_pairs_in_parquet_are_told(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "ratings.parquet"
+    pl.DataFrame({"user": [1, 1, 2], "item": [3, 3, 3], "rating": [1, 2, 3]}).write_parquet(source)
+    result = run("data", "convert", source, tmp_path / "out.graph")
+    assert "1 earlier ratings of a pair were dropped" in result.stderr
+    assert Graph.load(tmp_path / "out.graph").rated(Side.USER, 0) == [(3, 2.0)]

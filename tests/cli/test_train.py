@@ -198,3 +198,16 @@ def test_an_output_in_a_place_that_cannot_be(refused: Refused, data: Path, tmp_p
     for option in ("--out", "--run"):
         lines = refused("train", data, option, file / "model")
         assert lines[0] == f"error: {file}: is no folder"
+
+
+def test_a_graph_is_mapped_and_learned_from(
+    run: Run, run_json: RunJson, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    graph, out = tmp_path / "small.graph", tmp_path / "model"
+    assert run("data", "convert", data, graph).exit_code == 0
+    found = run_json("train", graph, "--out", out, *small)
+    assert found["train_ratings"] == len(load_ratings(data))
+    assert found["validation_rmse"] > 0
+    assert len(REC.load(out).graph) == len(load_ratings(data))
+    assert "ratings, mapped" in run("train", graph, *small).stderr
+    assert "ratings, mapped" not in run("train", graph, "--split", "random:0.8", *small).stderr

@@ -11,6 +11,7 @@ from tests.strategies import policies, pools
 
 from evichain import kernels
 from evichain.evidence.counters import Counters
+from evichain.evidence.crowd import draw_crowd
 from evichain.evidence.plan import make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -78,7 +79,10 @@ def requests(data: st.DataObject, pool: Pool) -> tuple[Ints, Ints]:
 def assert_plan_agrees(
     pool: Pool, policy: Policy, chain: Chain, users: Ints, items: Ints, seed: int, *, hiding: bool
 ) -> None:
-    hidden = hide(users[:3], items[:3], dropout=0.2, seed=5) if hiding else NOTHING_HIDDEN
+    hidden = NOTHING_HIDDEN
+    if hiding:
+        crowd = draw_crowd(pool.graph, 7, seed=3)
+        hidden = hide(users[:3], items[:3], dropout=0.2, seed=5, crowd=crowd)
     recursion = Recursion(chain, pool, policy, seed, hidden)
     expected, possible = recursion.predict(users, items)
     counting = make_plan(pool, policy, users, items, seed=seed, hidden=hidden, counting=True)

@@ -30,3 +30,10 @@ def test_encoding_a_column_and_extending(ids: list[int] | list[str]) -> None:
     column = pl.Series([*ids, *ids])
     assert [wider[i] for i in wider.encode(column)] == column.to_list()
     assert wider.extended(pl.Series(ids)) is wider
+
+
+def test_ids_asked_for_once_are_found_as_others_are() -> None:
+    for ids in (Ids(pl.Series([3, 7, 9])), Ids(pl.Series(["3", "x", "9"]))):
+        asked = [9, "9", "x", 4, "007", None, 3.0]
+        assert ids.index_once(asked).tolist() == ids.index(asked).tolist()
+        assert ids.index_once([]).tolist() == []

@@ -17,7 +17,7 @@ from evichain.cli._errors import reported
 from evichain.cli._options import examples
 
 VERBS = {
-    "data": "List, fetch, describe, convert and split ratings.",
+    "data": "List, fetch, describe, convert, split and make up ratings.",
     "train": "Train a model, and test it when the data is split.",
     "tune": "Search for better settings, on validation ratings.",
     "evaluate": "Test a model on ratings.",
@@ -29,7 +29,9 @@ VERBS = {
     "export": "Write the ratings of a store to a file.",
     "serve": "Serve a model over HTTP: ratings in, answers out.",
     "spark": "Embeddings, predictions and lists in bulk, on Spark.",
-    "bench": "Measure how fast a training step is.",
+    "baseline": "Train and test a recommender to compare with.",
+    "bench": "Measure a training step, growing data, and the service.",
+    "paper": "Make the tables and figures of the paper again.",
 }
 
 
@@ -55,7 +57,10 @@ class Verbs(TyperGroup):
             return super().invoke(ctx)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
+        given = args[0] if args else kwargs.get("args")
         kwargs |= {"standalone_mode": False, "prog_name": "evichain"}
+        # For a verb that starts the same command again in other processes.
+        kwargs["obj"] = list(sys.argv[1:] if given is None else given)
         with reported():
             status = super().main(*args, **kwargs)
             sys.stdout.flush()

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ _GRAPH = {"levels.npy", "titles.parquet", "graph.json"} | {
     for name in ("indptr.npy", "indices.npy", "codes.npy", "keys.npy", "ids.parquet")
 }
 _MODEL = {"model.json", "model.safetensors"}
+_MADE_UP = "synthetic.json"
 
 
 def check_free(path: Path, *, force: bool) -> None:
@@ -49,12 +51,19 @@ def check_free(path: Path, *, force: bool) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds a split, a graph or a model, and nothing else."""
+    """Whether a folder holds a split, a graph, a model or made-up ratings, and nothing else."""
     files, folders = _names(folder)
     if "model.json" in files and folders == {"graph"}:
         return files <= _MODEL and _is_graph(*_names(folder / "graph"))
     model = "model.json" in files and files <= _MODEL
-    return _is_graph(files, folders) or (not folders and (model or files in _SPLITS))
+    if _is_graph(files, folders) or _is_made_up(files, folders):
+        return True
+    return not folders and (model or files in _SPLITS)
+
+
+def _is_made_up(files: set[str], folders: set[str]) -> bool:
+    parts = all(name == _MADE_UP or fnmatch(name, "part-*.parquet") for name in files)
+    return _MADE_UP in files and parts and not folders
 
 
 def _is_graph(files: set[str], folders: set[str]) -> bool:

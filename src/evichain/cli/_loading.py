@@ -1,25 +1,44 @@
 """Ratings for a verb, whole or split, with what the user should know of them said on stderr."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from evichain.cli._output import note
 
 if TYPE_CHECKING:
     from evichain.ratings import Ratings
+    from evichain.ratings.graph import Graph
+
+
+Source = TypeVar("Source")
 
 
 @dataclass(frozen=True)
-class Parts:
+class Parts(Generic[Source]):
     """The ratings to learn from, those that come later and those to be tested on."""
 
-    train: "Ratings"
+    train: Source
     later: "Ratings | None" = None
     test: "Ratings | None" = None
     name: str | None = None
 
 
-def load_parts(data: str, split: str | None, seed: int) -> Parts:
+def load_source(data: str, split: str | None, seed: int) -> "Parts[Graph] | Parts[Ratings]":
+    """As `load_parts`; but a saved graph that is not split is mapped instead of read."""
+    from evichain.ratings.catalogue import local_path
+
+    if split in (None, "none"):
+        path = local_path(data)
+        if (path / "graph.json").is_file():
+            from evichain.ratings.graph import Graph
+
+            graph = Graph.load(path)
+            note(f"{data}: {len(graph):,} ratings, mapped")
+            return Parts(graph)
+    return load_parts(data, split, seed)
+
+
+def load_parts(data: str, split: str | None, seed: int) -> "Parts[Ratings]":
     """The parts of a split, or all ratings without one."""
     from evichain.ratings import load_ratings, load_split
 

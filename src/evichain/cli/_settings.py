@@ -18,6 +18,16 @@ from evichain.training.settings import TrainingSettings
 Changes = Mapping[str, Any]
 """The settings that the user gave, by name; the recipe has the others."""
 
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Set any setting by its name; may be given again and again.",
+        show_default=False,
+    ),
+]
+
 _PARTS: tuple[type[BaseModel], ...] = (Policy, ChainSettings, TrainingSettings)
 _SIMPLE = (bool, int, float, str)
 
@@ -30,18 +40,18 @@ def settings_options(verb: Callable[..., None]) -> Callable[..., None]:
     """
     own = signature(verb, eval_str=True)
     kept = [p for name, p in own.parameters.items() if name != "settings"]
-    options = [_assignments(), *_options({p.name for p in kept})]
+    options = [_parameter("set_", Assignments), *_options({p.name for p in kept})]
 
     @wraps(verb)
     def called(**values: Any) -> None:
         given = {o.name: values.pop(o.name) for o in options}
-        assigned = _assigned(given.pop("set_") or [])
+        named = assigned(given.pop("set_"))
         changes = {name: value for name, value in given.items() if value is not None}
-        twice = sorted(changes.keys() & assigned.keys())
+        twice = sorted(changes.keys() & named.keys())
         if twice:
             option = f"--{twice[0].replace('_', '-')}"
             raise OptionError(f"{twice[0]} is given twice", right=f"Use --set or {option}.")
-        verb(settings=changes | assigned, **values)
+        verb(settings=changes | named, **values)
 
     parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in (*kept, *options)]
     called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -69,24 +79,14 @@ def _annotation(name: str, field: FieldInfo) -> Any:
     return Annotated[simple | None, option]
 
 
-def _assignments() -> Parameter:
-    option = typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Set any setting by its name; may be given again and again.",
-        show_default=False,
-    )
-    return _parameter("set_", Annotated[list[str] | None, option])
-
-
 def _parameter(name: str, annotation: Any) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _assigned(assignments: list[str]) -> dict[str, str]:
-    """Values stay text: the settings know their own types."""
+def assigned(assignments: list[str] | None) -> dict[str, str]:
+    """What `--set` was given; values stay text, as the settings know their own types."""
     found = {}
-    for assignment in assignments:
+    for assignment in assignments or []:
         name, equals, value = assignment.partition("=")
         if not equals or not name.strip():
             right = "It is NAME=VALUE, such as --set iterations=500."

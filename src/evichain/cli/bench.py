@@ -1,16 +1,27 @@
-"""`evichain bench`: how fast the engine is, as ratios measured in one process."""
+"""`evichain bench`: a training step, growing data, and the service, measured."""
 
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from evichain.cli._bench_scale import EXAMPLES, scale
+from evichain.cli._errors import OptionError
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Json, Recipe, Seed, Split, examples, group
 from evichain.cli._output import note, print_facts, print_json, size_said
 from evichain.cli._settings import Changes, settings_options
 
-verb = group("Measure how fast a training step is.")
+verb = group("Measure a training step, growing data, and the service.")
+verb.command("scale", epilog=examples(*EXAMPLES))(scale)
+
+Data = Annotated[
+    str,
+    typer.Option(
+        metavar="DATA", help="A name of `evichain data list`, or a path.", show_default=False
+    ),
+]
 
 
 @verb.command(
@@ -21,12 +32,7 @@ verb = group("Measure how fast a training step is.")
 )
 @settings_options
 def step(
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="DATA", help="A name of `evichain data list`, or a path.", show_default=False
-        ),
-    ],
+    data: Data,
     settings: Changes,
     recipe: Recipe = "paper",
     split: Split = None,
@@ -48,7 +54,8 @@ def step(
     ratings, name = parts.train, parts.name
     loaded = time.perf_counter() - begun
 
-    from evichain.bench import bench_step, peak_bytes
+    from evichain.bench import bench_step
+    from evichain.resources import peak_bytes
 
     found: dict[str, Any] = {
         "data": data,
@@ -67,3 +74,89 @@ def step(
         if found[key]:
             shown[key.replace("_", " ")] = size_said(found[key])
     print_facts("A training step", shown)
+
+
+@verb.command(
+    epilog=examples(
+        "evichain bench serve --data ml-1m --json",
+        "evichain bench serve --data ml-100k --model runs/serve-ml-100k --rate 300",
+        "evichain bench serve --data ml-100k --kills 20",
+    )
+)
+def serve(
+    data: Data,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="A model's folder. By default one is trained on the data, for a few steps: how "
+            "fast it answers does not depend on what it has learned.",
+            show_default=False,
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="An empty store, as for `serve`; by default a file that is removed afterwards.",
+            show_default=False,
+        ),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", min=0.1, help="How long to measure.")
+    ] = 10.0,
+    connections: Annotated[
+        int, typer.Option(metavar="N", min=1, max=128, help="Each asks one thing at a time.")
+    ] = 8,
+    rate: Annotated[
+        float,
+        typer.Option(metavar="N", min=0, help="Requests a second; 0: as many as are answered."),
+    ] = 0.0,
+    kills: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Then kill the server so many times while it is written to."
+        ),
+    ] = 0,
+    iterations: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Steps of the model that is trained.")
+    ] = 5,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Serve a store of ratings and drive the server: 90 % lists, 10 % ratings that come in.
+
+    The server is a process of its own, on a core of its own where the system can do that. Half of
+    the lists are for users of the store, half for anyone with 20 ratings. Beside it, in this
+    process, a list for someone new is timed against implicit's ALS (`pip install implicit`).
+    """
+    from evichain.recommender import REC
+
+    ratings = load_parts(data, None, seed).train
+    if model is None:
+        note(f"training for {iterations} steps")
+        served = REC(iterations=iterations, validation=0, patience=0, seed=seed).fit(ratings)
+    else:
+        served = REC.load(model)
+    try:
+        from evichain.service.bench.serve import Load, bench_serve
+    except ModuleNotFoundError as error:
+        right = "Install evichain[serve]."
+        raise OptionError(f"serving needs {error.name}", right=right) from error
+
+    load = Load(seconds, connections, rate, kills, seed)
+    found: dict[str, Any] = {"data": data, "connections": connections, "rate": rate}
+    found |= bench_serve(served, ratings, load, store=store, say=note)
+    if found["foldin_ratio"] is None:
+        note("foldin_ratio needs implicit: pip install 'evichain[bench]'")
+    if json:
+        print_json(found)
+        return
+    shown = {key.replace("_", " "): value for key, value in found.items()}
+    if found["server_peak_bytes"]:
+        shown["server peak bytes"] = size_said(found["server_peak_bytes"])
+    for kind, figures in found["kinds"].items():
+        name = kind.replace("_", " ")
+        shown |= {f"{name}, {key.replace('_', ' ')}": value for key, value in figures.items()}
+    del shown["kinds"], shown["errors by status"]
+    print_facts("The service under load", shown)

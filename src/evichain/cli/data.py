@@ -17,7 +17,7 @@ from evichain.cli._files import (
 from evichain.cli._options import Data, Force, Json, Seed, examples, group
 from evichain.cli._output import note, print_facts, print_json, print_table, size_said
 
-verb = group("List, fetch, describe, convert and split ratings.")
+verb = group("List, fetch, describe, convert, split and make up ratings.")
 
 _GRAPH = ".graph"
 
@@ -85,6 +85,7 @@ def describe(data: Data, json: Json = False) -> None:
     epilog=examples(
         "evichain data convert ml-1m ratings.parquet",
         "evichain data convert ratings.csv.gz ratings.graph",
+        "evichain data convert parts-of-parquet/ ratings.graph",
     )
 )
 def convert(
@@ -94,8 +95,8 @@ def convert(
         typer.Argument(
             metavar="OUT",
             help="A .csv, .tsv, .parquet or .ndjson file, or a .graph folder: the arrays of the "
-            "graph that models are trained on, with titles and without timestamps. Verbs that are "
-            "given one decode it to a table; in Python, Graph.load maps it.",
+            "graph that models are trained on, with titles and without timestamps. Parquet of any "
+            "size becomes one in bounded memory, and `train` maps it instead of reading it.",
             show_default=False,
         ),
     ],
@@ -104,21 +105,82 @@ def convert(
 ) -> None:
     """Write ratings in another format, validated and each pair once."""
     from evichain.ratings import load_ratings
+    from evichain.resources import peak_bytes
 
     suffix = table_suffix(out, _GRAPH)
     check_free(out, force=force)
-    ratings = load_ratings(data)
     with replacing(out, force=force) as beside:
-        if suffix == _GRAPH:
-            from evichain.ratings.graph import Graph
-
-            Graph.build(ratings).save(beside)
-        else:
+        if suffix != _GRAPH:
+            ratings = load_ratings(data)
             write_table(ratings.frame, beside)
+            count = len(ratings)
+        else:
+            count = _write_graph(data, beside)
     if json:
-        print_json({"data": data, "written": out, "ratings": len(ratings)})
+        print_json({"data": data, "written": out, "ratings": count, "peak_bytes": peak_bytes()})
     else:
-        note(f"{out}: {len(ratings):,} ratings of {ratings.name}")
+        note(f"{out}: {count:,} ratings of {data}")
+
+
+def _write_graph(data: str, folder: Path) -> int:
+    """Parquet by way of buckets on disk, however large; all else in memory."""
+    from evichain.ratings.catalogue import load_ratings, local_path
+    from evichain.ratings.conversion import convert_parquet
+    from evichain.ratings.graph import Graph
+
+    converted = convert_parquet(local_path(data), folder, progress=True)
+    if converted is None:
+        ratings = load_ratings(data)
+        Graph.build(ratings).save(folder)
+        return len(ratings)
+    if converted.duplicates:
+        note(f"{data}: {converted.duplicates:,} earlier ratings of a pair were dropped")
+    return converted.ratings
+
+
+@verb.command(
+    epilog=examples(
+        "evichain data generate --ratings 10000000 --out made",
+        "evichain data convert made made.graph",
+    )
+)
+def generate(
+    ratings: Annotated[int, typer.Option(metavar="N", min=1, help="How many ratings.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder to make, with part-*.parquet.")
+    ],
+    seed: Seed = 0,
+    users: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many users; 0: one for 100 ratings.")
+    ] = 0,
+    items: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="How many items; 0: 8 times the ratings' root."),
+    ] = 0,
+    rank: Annotated[int, typer.Option(metavar="N", min=0, help="Of the planted structure.")] = 4,
+    noise: Annotated[
+        float, typer.Option(metavar="X", min=0, help="The deviation of what nobody can predict.")
+    ] = 0.8,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Make up ratings with a known structure, of any number, for tests of scale.
+
+    Some users and items have very many ratings and most have few. The card beside the ratings
+    tells the lowest RMSE that anyone could reach, who knows all but the noise.
+    """
+    from evichain.ratings.synthetic import Synthetic
+    from evichain.resources import peak_bytes
+
+    check_free(out, force=force)
+    made = Synthetic(ratings, users, items, rank, noise, seed)
+    with replacing(out, force=force) as beside:
+        card = made.write(beside, progress=True)
+    if json:
+        print_json({"written": out, **card, "peak_bytes": peak_bytes()})
+    else:
+        counts = f"{ratings:,} ratings by {made.users:,} users of {made.items:,} items"
+        note(f"{out}: {counts}; no RMSE is below {card['floor_rmse']:.4f}")
 
 
 @verb.command(

@@ -120,6 +120,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    names: Annotated[
+        bool,
+        typer.Option(
+            "--names",
+            envvar="EVICHAIN_NAMES",
+            help="Name other users in explanations to everyone; else they have aliases, unless "
+            "the key may write.",
+        ),
+    ] = False,
     empty: Annotated[
         bool,
         typer.Option("--empty", help="Leave an empty store empty; else it gets the model's data."),
@@ -182,6 +191,7 @@ def serve(
         in_progress=in_progress,
         timeout=timeout,
         feedback_rating=feedback_rating,
+        names=names,
     )
     serving = Serving(model=model, store=url, settings=settings, json_logs=json_logs)
     with listen(host, port) as listening:

@@ -8,11 +8,13 @@ import typer
 
 from evichain.cli._errors import OptionError, OutputError
 from evichain.cli._files import check_free, check_place, replacing
-from evichain.cli._loading import load_parts
+from evichain.cli._loading import load_source
 from evichain.cli._options import Data, Force, Json, Recipe, Seed, Split, examples, single
 from evichain.cli._output import note, print_json
+from evichain.cli._processes import LOST, is_first, is_launched, is_worker, run_processes
 from evichain.cli._scores import count_seen, paper_rmse, print_scores, say_doubts, scores
 from evichain.cli._settings import Changes, settings_options
+from evichain.errors import TeamError
 
 verb = single()
 
@@ -23,12 +25,16 @@ _LOG, _CHECKPOINT = "log.jsonl", "checkpoint.safetensors"
     epilog=examples(
         "evichain train ml-100k --split random:0.8 --out model",
         "evichain train ratings.csv --out model --evidence-limit 40 --max-depth 3",
+        "evichain train ratings.graph --out model    # mapped, so that it may exceed memory",
         "evichain train ml-1m --split random:0.8 --run runs/1 --json",
         "evichain train ml-1m --split random:0.8 --run runs/1 --json --resume",
+        "evichain train ratings.graph --out model --processes 4",
+        "torchrun --nproc-per-node 4 -m evichain train ratings.graph --out model",
     )
 )
 @settings_options
 def train(
+    context: typer.Context,
     data: Data,
     settings: Changes,
     recipe: Recipe = "plus",
@@ -50,27 +56,49 @@ def train(
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Write TensorBoard's events to the run folder.")
     ] = False,
+    processes: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Train in so many processes, each with a share of every batch."
+        ),
+    ] = 1,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="What to compute on; there is only cpu.")
+    ] = "cpu",
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Train a model, and test it when the data is split.
 
-    Without --split it learns from all ratings. The test part is read once, at the end.
+    Without --split it learns from all ratings. The test part is read once, at the end. Under
+    torchrun, all of its processes train one model together, as with --processes.
     """
-    _check_folders(out, run, resume=resume, force=force, tensorboard=tensorboard)
+    _check_device(device)
+    if is_first():
+        _check_folders(out, run, resume=resume, force=force, tensorboard=tensorboard)
     from evichain.recipes import settings_for
 
     changes = {"seed": seed, **settings}
     settings_for(recipe, **changes)
-    parts = load_parts(data, split, seed)
+    if processes > 1 and not is_worker():
+        run_processes(processes, context.find_root().obj, run)
+    parts = load_source(data, split, seed)
     learned, tested, name = parts.train, parts.test, parts.name
 
     from evichain.recommender import REC
+    from evichain.training.team import team_of_environment
 
     model = REC(recipe, **changes)
     begun = time.perf_counter()
     try:
-        model.fit(learned, run=run, resume=resume, progress=True, tensorboard=tensorboard)
+        with team_of_environment() as team:
+            model.fit(learned, run=run, resume=resume, progress=True, tensorboard=tensorboard)
+        if not team.leads:
+            return
+    except TeamError as error:
+        if not is_launched():
+            typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(LOST) from error
     except KeyboardInterrupt:
         if run is not None and (run / _CHECKPOINT).exists():
             left = f"interrupted; with --resume it goes on from the checkpoint in {run}"
@@ -111,6 +139,17 @@ def train(
     title = ", ".join(part for part in (f"REC, recipe {recipe}", data, name) if part)
     places = {"model": str(out) if out else None, "run": str(run) if run else None}
     print_scores(f"{title}, seed {seed}", found, {"seen in training": seen or None, **places})
+
+
+def _check_device(device: str) -> None:
+    """Refuse what would be computed on the processor all the same."""
+    if device != "cpu":
+        raise OptionError(
+            f"nothing can be computed on {device!r}: the kernels that gather evidence are compiled "
+            "for the processor",
+            where="--device",
+            right="Leave it out; --processes uses more cores, and torchrun more machines.",
+        )
 
 
 def _check_folders(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evichain.evidence.aside import NOTHING_ASIDE, Aside
 from evichain.kernels import Ints, Longs, kernel
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
@@ -37,11 +38,12 @@ class SidePool:
 
 @dataclass(frozen=True)
 class Pool:
-    """The prototypes of both sides of a graph."""
+    """The prototypes of both sides of a graph, and which of its ratings are evidence to nobody."""
 
     graph: Graph
     ids: tuple[Sequence[Id], Sequence[Id]]
     sides: tuple[SidePool, SidePool]
+    aside: Aside = NOTHING_ASIDE
 
     @classmethod
     def of(cls, graph: Graph, ids: tuple[Sequence[Id], Sequence[Id]]) -> "Pool":
@@ -58,7 +60,7 @@ class Pool:
 
 def _side_pool(graph: Graph, side: Side, ids: Sequence[Id]) -> SidePool:
     slot = np.full(len(graph.ids[side]), -1, np.int32)
-    index = graph.ids[side].index(ids)
+    index = graph.ids[side].index_once(ids)
     slot[index[index >= 0]] = np.flatnonzero(index >= 0)
     return SidePool(len(ids), slot, *cite(graph.rows[side.opposite], slot))
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evichain.evidence.aside import NOTHING_ASIDE, Aside, drawn, pair_key
+from evichain.evidence.crowd import EVERYONE, Crowd, belongs
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Int, Ints, Keys, Longs, kernel
@@ -24,16 +26,24 @@ STABLE = 0
 
 
 class Hidden(NamedTuple):
-    """What is no evidence to anyone: certain pairs, and a share of all others.
+    """What is no evidence to anyone: certain pairs, a share of all others, and who is in no crowd.
 
     Attributes:
         pairs: a table of pairs that `select` looks up.
         share: how many of 2**32 other pairs are dropped; which ones is drawn by `seed`.
+        crowd: who may be evidence; prototypes always may.
+        aside: the pairs that are set aside for good (see `Pool`).
     """
 
     pairs: Longs
     share: int
     seed: int
+    crowd: Crowd = EVERYONE
+    aside: Aside = NOTHING_ASIDE
+
+    def beside(self, aside: Aside) -> "Hidden":
+        """Hide what is set aside too."""
+        return self._replace(aside=aside)
 
 
 NOTHING_HIDDEN = Hidden(np.empty(0, np.int64), 0, 0)
@@ -65,24 +75,26 @@ def selected(
         cited.slot,
         cited.cited_ptr,
         cited.cited,
-        hidden,
+        hidden.beside(pool.aside),
     )
     places = out[:found]
     return rows.indices[places], pool.graph.scale.decode(rows.codes[places])
 
 
-def hide(users: Ints, items: Ints, *, dropout: float = 0.0, seed: int = 0) -> Hidden:
-    """Hide these pairs from all evidence, and of all other pairs the share `dropout`."""
+def hide(
+    users: Ints,
+    items: Ints,
+    *,
+    dropout: float = 0.0,
+    seed: int = 0,
+    crowd: Crowd = EVERYONE,
+) -> Hidden:
+    """Hide these pairs from all evidence, of all other pairs the share `dropout`, and who is
+    not in the crowd."""
     size = 1 << max(4, int(len(users) * 2 - 1).bit_length() + 1) if len(users) else 0
     table = np.full(size, -1, np.int64)
     _fill(table, users, items)
-    return Hidden(table, int(dropout * 2**32), seed)
-
-
-@kernel
-def pair_key(side: int, entity: Int, other: Int) -> Int:
-    """One number for a (user, item) pair, from whichever side it is seen."""
-    return (entity << 32) | other if side == 0 else (other << 32) | entity
+    return Hidden(table, int(dropout * 2**32), seed, crowd)
 
 
 @kernel
@@ -97,14 +109,14 @@ def _fill(table: Longs, users: Ints, items: Ints) -> None:
 
 @kernel
 def _is_hidden(hidden: Hidden, side: int, entity: int, other: int) -> bool:
-    table, share = hidden.pairs, np.uint64(hidden.share)
-    if len(table) == 0 and share == 0:
+    table, aside = hidden.pairs, hidden.aside
+    if len(table) == 0 and hidden.share == 0 and aside.share == 0:
         return False
     key = pair_key(side, np.int64(entity), np.int64(other))
-    if share > 0:
-        draw = mix(np.uint64(hidden.seed) ^ mix(np.uint64(key)))
-        if (draw & np.uint64(0xFFFFFFFF)) < share:
-            return True
+    if hidden.share > 0 and drawn(key, hidden.share, hidden.seed):
+        return True
+    if aside.share > 0 and drawn(key, aside.share, aside.seed):
+        return True
     if len(table) == 0:
         return False
     place = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
@@ -161,7 +173,10 @@ def select(
             return found
         place = first + (start + i) % count
         other = indices[place]
-        if prioritize and slot[other] >= 0:
+        if slot[other] >= 0:
+            if prioritize:
+                continue
+        elif not belongs(hidden.crowd, 1 - side, other):
             continue
         if not _is_hidden(hidden, side, entity, other):
             out[found] = place

@@ -16,6 +16,7 @@ EMPTY_PTR: Longs = np.zeros(1, np.int64)
 NONE: Ints = np.empty(0, np.int32)
 
 _FEW = 64
+"""So many different ratings are counted; a scale with more is as good as continuous."""
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class ChannelGenerator(Generator):
         own = self._baseline(unexplained.sum().view(1), count)
         residuals = unexplained - own
         matrix = keys.T @ keys + torch.diag(self.log_ridge.exp())
-        row = self._compose(
+        row = self.compose(
             own,
             count,
             residuals.square().sum().view(1),
@@ -107,14 +107,14 @@ class ChannelGenerator(Generator):
         level = own * deviation
         solved, squares = solve(keys, usual, level, self.log_ridge.exp(), layout)
         _, residual = totals(values[:, :0], values, usual, level, layout)
-        return self._compose(
+        return self.compose(
             own, count, squares / deviation**2, solved / deviation, residual / deviation, plain
         )
 
     def _baseline(self, total: Tensor, count: Tensor) -> Tensor:
         return total / (count + self.log_shrinkage[0].exp())
 
-    def _compose(
+    def compose(
         self,
         own: Tensor,
         count: Tensor,

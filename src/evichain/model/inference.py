@@ -10,7 +10,7 @@ from evichain.evidence.plan import make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import STABLE
-from evichain.kernels import Flags, Floats, Ints
+from evichain.kernels import Flags, Floats, Ints, Longs
 from evichain.model.chain import Chain
 from evichain.ratings.side import Side
 
@@ -68,11 +68,12 @@ class Ends:
     there: Flags
     told: Flags
 
-    def deviations(self, others: "Ends") -> Floats | None:
-        """The deviations expected between the first of these and each of the others."""
+    def deviations(self, others: "Ends", places: Longs | None = None) -> Floats | None:
+        """The deviations expected between the first of these and each, or some, of the others."""
         if self.doubts is None or others.doubts is None:
             return None
-        found: Floats = np.exp(self.doubts[0] + others.doubts)
+        doubts = others.doubts if places is None else others.doubts[places]
+        found: Floats = np.exp(self.doubts[0] + doubts)
         return found
 
 

@@ -38,13 +38,15 @@ class SingleUser:
             {name: value.detach().numpy() for name, value in module.state_dict().items()}
             for module in (generator, head)
         ]
+        for name in ("shrinkage", "ridge"):
+            parts[0][name] = np.exp(parts[0].pop(f"log_{name}"))
         return cls(generator, *parts)
 
     def row(self, evidence: Floats, ratings: Floats) -> Floats:
         """The row behind which this evidence stands; there is some."""
         weights, (keys, values, _) = self.weights, self.generator.sizes
         (mean, deviation), count = weights["unit"], len(ratings)
-        shrinkage = np.exp(weights["log_shrinkage"])
+        shrinkage = weights["shrinkage"]
         unexplained = (ratings - mean) / deviation - evidence[:, -1]
         own = unexplained.sum() / (count + shrinkage[0])
         residuals = unexplained - own
@@ -94,7 +96,7 @@ class SingleUser:
             np.ascontiguousarray(keys),
             nothing,
             nothing[:1],
-            np.exp(self.weights["log_ridge"]),
+            self.weights["ridge"],
             np.array([0, count]),
             every,
             every,

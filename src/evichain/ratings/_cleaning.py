@@ -41,22 +41,33 @@ def clean(table: RawTable) -> tuple[pl.DataFrame, int]:
     types = {column: schema[name] for column, name in names.items()}
     frame = _typed(rows, types, table)
     if frame.is_empty():
-        raise DataError(
-            "no ratings in it",
-            where=table.where,
-            right="Each row is one rating: user_id, item_id, rating and, if known, timestamp.",
-        )
+        raise no_ratings(table)
     if TIMESTAMP in names and frame[TIMESTAMP].null_count() == len(frame):
         # A column of nothing says nothing; one of which nothing is understood is an error.
         nothing = rows.select(pl.col(TIMESTAMP).is_null().all()).collect().item()
         frame = frame.drop(TIMESTAMP) if nothing else frame
-    _check(frame, table, names)
+    check(frame, table, names)
     frame, dropped = drop_duplicates(frame)
     return _in_seconds(frame), dropped
 
 
-def _typed(rows: pl.LazyFrame, types: dict[str, pl.DataType], table: RawTable) -> pl.DataFrame:
-    """Collect with every column in its final type; what does not fit becomes null."""
+def no_ratings(table: RawTable) -> DataError:
+    """A table without rows."""
+    return DataError(
+        "no ratings in it",
+        where=table.where,
+        right="Each row is one rating: user_id, item_id, rating and, if known, timestamp.",
+    )
+
+
+def expressions(
+    rows: pl.LazyFrame, types: dict[str, pl.DataType], table: RawTable
+) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
+    """Every column in its final type, null where it does not fit; and what to verify of ids.
+
+    Where the second expression of a column of ids does not hold for all rows, they have to be
+    taken as text instead.
+    """
     exact: dict[str, pl.Expr] = {}
     whole: dict[str, pl.Expr] = {}
     sample = rows.head(_SAMPLE).collect() if table.separator else pl.DataFrame()
@@ -72,6 +83,12 @@ def _typed(rows: pl.LazyFrame, types: dict[str, pl.DataType], table: RawTable) -
     exact[RATING] = _number(RATING, types[RATING], table.where).cast(pl.Float32, strict=False)
     if TIMESTAMP in types:
         exact[TIMESTAMP] = _seconds(rows, types[TIMESTAMP], table.where)
+    return exact, whole
+
+
+def _typed(rows: pl.LazyFrame, types: dict[str, pl.DataType], table: RawTable) -> pl.DataFrame:
+    """Collect with every column in its final type; what does not fit becomes null."""
+    exact, whole = expressions(rows, types, table)
     # One pass: integers are tried first, and the ids come again as text if one does not come
     # back as it went in ("007", or 2**63 and above).
     checks = [check.alias(f"{column} whole") for column, check in whole.items()]
@@ -124,31 +141,36 @@ def _seconds(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> pl.Expr:
     return pl.coalesce(date.dt.epoch("s") for date in dates)
 
 
-def _check(frame: pl.DataFrame, table: RawTable, names: dict[str, str]) -> None:
+def check(frame: pl.DataFrame, table: RawTable, names: dict[str, str], first: int = 0) -> None:
+    """Refuse typed rows that are no ratings; the first of them is row `first` of the table."""
+
+    def fail(bad: pl.Series, column: str, what: str, right: str) -> NoReturn:
+        place = bad.arg_max()
+        assert place is not None
+        _fail(first + place, column, table, names, what, right)
+
     for column in (USER, ITEM):
         values = frame[column]
         bad = values.is_null()
         if values.dtype == pl.String:
             bad |= values == ""
         if bad.any():
-            _fail(bad, column, table, names, f"{column} {{}} is no id", "Ids are text or integers.")
+            fail(bad, column, f"{column} {{}} is no id", "Ids are text or integers.")
     bad = ~frame[RATING].is_finite().fill_null(False)
     if bad.any():
         right = "A rating is a finite number, such as 4 or 3.5."
-        _fail(bad, RATING, table, names, "rating {} is no finite number", right)
+        fail(bad, RATING, "rating {} is no finite number", right)
     if TIMESTAMP in frame.columns:
         bad = frame[TIMESTAMP].is_null()
         if bad.any():
             right = "It is seconds since 1970 or a date like 2026-01-31; or leave the column out."
-            _fail(bad, TIMESTAMP, table, names, "timestamp {} is no time", right)
+            fail(bad, TIMESTAMP, "timestamp {} is no time", right)
 
 
 def _fail(
-    bad: pl.Series, column: str, table: RawTable, names: dict[str, str], what: str, right: str
+    position: int, column: str, table: RawTable, names: dict[str, str], what: str, right: str
 ) -> NoReturn:
     """Go back to the source for the row's number and for what stands there."""
-    position = bad.arg_max()
-    assert position is not None
     raw = table.rows.select(ROW, names[column]).slice(position, 1).collect()
     row: dict[str, Any] = raw.row(0, named=True)
     value = row[names[column]]

@@ -81,7 +81,12 @@ def _text(start: bytes, where: str) -> str:
 def _scan_parquet(path: Path, start: bytes, where: str) -> RawTable:
     if not start.startswith(b"PAR1"):
         raise DataError("is no Parquet file", where=where, right=OFFER)
-    return RawTable(pl.scan_parquet(path, glob=False).with_row_index(ROW, 1), where)
+    return scan_parquet([path], where)
+
+
+def scan_parquet(parts: list[Path], where: str) -> RawTable:
+    """The rows of Parquet files, one after the other."""
+    return RawTable(pl.scan_parquet(parts, glob=False).with_row_index(ROW, 1), where)
 
 
 def _scan_ndjson(path: Path, text: str, where: str) -> RawTable:

@@ -53,11 +53,7 @@ class Graph:
     @cached_property
     def deviation(self) -> float:
         """The standard deviation of the ratings about `mean`."""
-        values = self.rows[Side.USER].codes
-        if self.scale.levelled:
-            weights = np.bincount(values, minlength=len(self.scale.levels))
-            return _deviation(self.scale.levels, self.mean, weights)
-        return _deviation(values.astype(np.float32), self.mean)
+        return self.scale.deviation(self.rows[Side.USER].codes, self.mean)
 
     @property
     def nbytes(self) -> int:
@@ -146,20 +142,9 @@ class Graph:
         folder.mkdir(parents=True)
         for side in Side:
             for array in _ARRAYS:
-                np.save(folder / f"{side.noun}_{array}.npy", getattr(self.rows[side], array))
-            np.save(folder / f"{side.noun}_keys.npy", self.ids[side].keys)
-            frame = pl.DataFrame({"id": self.ids[side].values})
-            frame.write_parquet(folder / f"{side.noun}_ids.parquet")
-        if self.titles is not None:
-            self.titles.write_parquet(folder / "titles.parquet")
-        np.save(folder / "levels.npy", self.scale.levels)
-        meta = {
-            "format": _FORMAT,
-            "low": self.scale.low,
-            "high": self.scale.high,
-            "mean": self.mean,
-        }
-        (folder / _CARD).write_text(json.dumps(meta, indent=2) + "\n")
+                np.save(array_path(folder, side, array), getattr(self.rows[side], array))
+            save_ids(folder, side, self.ids[side])
+        save_card(folder, self.scale, self.mean, self.titles)
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
@@ -196,16 +181,29 @@ class Graph:
             ) from error
 
 
+def array_path(folder: Path, side: Side, array: str) -> Path:
+    """Where a saved graph has an array of a side."""
+    return folder / f"{side.noun}_{array}.npy"
+
+
+def save_ids(folder: Path, side: Side, ids: Ids) -> None:
+    """Write the ids of a side into the folder of a graph."""
+    np.save(array_path(folder, side, "keys"), ids.keys)
+    pl.DataFrame({"id": ids.values}).write_parquet(folder / f"{side.noun}_ids.parquet")
+
+
+def save_card(folder: Path, scale: Scale, mean: float, titles: pl.DataFrame | None) -> None:
+    """Write what is no array of a side; with it, the folder is a graph."""
+    if titles is not None:
+        titles.write_parquet(folder / "titles.parquet")
+    np.save(folder / "levels.npy", scale.levels)
+    meta = {"format": _FORMAT, "low": scale.low, "high": scale.high, "mean": mean}
+    (folder / _CARD).write_text(json.dumps(meta, indent=2) + "\n")
+
+
 def _map(folder: Path, side: Side, array: str) -> np.ndarray:
-    mapped: np.ndarray = np.load(
-        folder / f"{side.noun}_{array}.npy", mmap_mode="r", allow_pickle=False
-    )
+    mapped: np.ndarray = np.load(array_path(folder, side, array), mmap_mode="r", allow_pickle=False)
     return mapped
-
-
-def _deviation(values: Floats, mean: float, weights: Longs | None = None) -> float:
-    squares = np.square(values.astype(np.float64) - mean)
-    return float(np.sqrt(np.average(squares, weights=weights))) if len(values) else 0.0
 
 
 def _joined(old: pl.DataFrame | None, new: pl.DataFrame | None, items: Ids) -> pl.DataFrame | None:
@@ -230,4 +228,6 @@ def _assemble(ratings: Ratings, known: tuple[Ids, Ids], scale: Scale) -> Graph:
         rows.append(
             build_rows(side, index[side], index[other], codes, ids[side].keys, ids[other].keys)
         )
-    return Graph((ids[0], ids[1]), (rows[0], rows[1]), scale, ratings.mean, ratings.titles)
+    # Of the rows, not of the table: it must not depend on the order in which ratings came.
+    mean = scale.mean(rows[Side.USER].codes)
+    return Graph((ids[0], ids[1]), (rows[0], rows[1]), scale, mean, ratings.titles)

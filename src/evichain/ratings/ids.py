@@ -74,6 +74,11 @@ class Ids:
         found = (self._index_of.get(self.native(i), UNKNOWN) for i in identifiers)  # type: ignore[arg-type]
         return np.fromiter(found, np.int32)
 
+    def index_once(self, identifiers: Iterable[object]) -> Ints:
+        """As `index`, without the table of all ids that it keeps: for few ids asked for once."""
+        natives = [self.native(identifier) for identifier in identifiers]
+        return self._index_column(pl.Series(natives, dtype=self.values.dtype))
+
     def _index_column(self, identifiers: pl.Series) -> Ints:
         """The same for a column of this side's own type, at the speed of a join."""
         numbers = pl.int_range(len(self), dtype=pl.Int32, eager=True)
@@ -124,5 +129,7 @@ def _encode_integers(column: pl.Series, values: pl.Series) -> Ints:
         table = np.empty(span, np.int32)
         table[ids - low] = np.arange(len(ids), dtype=np.int32)
         return np.asarray(table[rows - low], np.int32)
+    if (ids[1:] > ids[:-1]).all():
+        return np.searchsorted(ids, rows).astype(np.int32)
     order = np.argsort(ids)
     return order[np.searchsorted(ids, rows, sorter=order)].astype(np.int32)

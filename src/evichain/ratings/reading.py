@@ -1,13 +1,19 @@
 """Ratings from files: any format, plain or packed, alone or in the folder they came in."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path, PurePosixPath
 
+import polars as pl
+
 from evichain.errors import DataError
-from evichain.ratings._cleaning import clean
+from evichain.ratings._cleaning import RawTable, clean
 from evichain.ratings._columns import ITEM
 from evichain.ratings._containers import PACKED, Files, open_files
 from evichain.ratings._faults import faults_explained
-from evichain.ratings._formats import scan
+from evichain.ratings._formats import scan, scan_parquet
 from evichain.ratings._titles import read_titles
 from evichain.ratings.table import Ratings
 
@@ -21,6 +27,7 @@ _KNOWN = (
     "ratings.ndjson",
     "ratings.jsonl",
 )
+_WHOLE = "ratings.parquet"
 _SUFFIXES = (".inter", ".csv", ".tsv", ".parquet", ".ndjson", ".jsonl", ".dat", ".data")
 
 
@@ -29,8 +36,8 @@ def read_ratings(path: str | Path, *, format: str | None = None) -> Ratings:
 
     Args:
         path: CSV, TSV, Parquet, NDJSON, MovieLens `u.data`, `ratings.dat`, `ratings.csv` or
-            RecBole `.inter`; plain, .gz, .zst or in a .zip. Item titles are read from the file
-            that these sets have them in, when it lies beside.
+            RecBole `.inter`; plain, .gz, .zst or in a .zip; or a folder of part-*.parquet. Item
+            titles are read from the file that these sets have them in, when it lies beside.
         format: csv, tsv, dat, inter, parquet or ndjson, where name and content mislead.
 
     Raises:
@@ -38,7 +45,48 @@ def read_ratings(path: str | Path, *, format: str | None = None) -> Ratings:
     """
     path = Path(path).expanduser()
     with open_files(path) as (files, name):
-        return read_file(files, name or choose(files), format=format, name=str(path))
+        parts = [] if name or format else _parts(files)
+        if not parts:
+            return read_file(files, name or choose(files), format=format, name=str(path))
+        table = _scan_parts(files, parts)
+        with faults_explained(files.plain(parts[0]), table):
+            frame, dropped = clean(table)
+        titles = read_titles(files, _WHOLE, frame.schema[ITEM])
+        return Ratings(frame, titles=titles, duplicates=dropped, name=str(path))
+
+
+Titles = Callable[[pl.DataType], pl.DataFrame | None]
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[tuple[RawTable, Titles] | None]:
+    """The rows of a Parquet file or of a folder of parts, not read yet; None for all else.
+
+    With them comes what reads the titles beside them, given the type of the items' ids.
+    """
+    with open_files(path) as (files, name):
+        parts = [name] if name else _parts(files)
+        plain = [PurePosixPath(part).suffix.lower() in (".parquet", ".pq") for part in parts]
+        if not parts or not all(plain):
+            yield None
+            return
+        table = scan(files.plain(name), name, where=files.said(name)) if name else None
+        table = table or _scan_parts(files, parts)
+        with faults_explained(files.plain(parts[0]), table):
+            yield table, partial(read_titles, files, name or _WHOLE)
+
+
+def _parts(files: Files) -> list[str]:
+    """The files part-*.parquet of a folder, such as Spark writes: together they are a table."""
+    names = files.names() if files.place.is_dir() else []
+    return [name for name in names if fnmatch(name, "part-*.parquet")]
+
+
+def _scan_parts(files: Files, parts: list[str]) -> RawTable:
+    for part in parts:
+        # Each by itself, for a message that names the one that is something else.
+        scan(files.plain(part), part, where=files.said(part))
+    return scan_parquet([files.plain(part) for part in parts], str(files.place))
 
 
 def read_file(files: Files, file: str, *, format: str | None = None, name: str = "") -> Ratings:

@@ -1,12 +1,18 @@
 """The rating scale: a few levels, each stored in a byte, or a continuous range."""
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from evichain.kernels import Codes, Floats
+from evichain.kernels import Codes, Floats, Longs
+
+Doubles = npt.NDArray[np.float64]
 
 MAX_LEVELS = 256
+_PIECE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +60,33 @@ class Scale:
         """Stored ratings as numbers."""
         return self.levels[codes.astype(np.intp)] if self.levelled else codes.astype(np.float32)
 
+    def counts(self, codes: Codes) -> Longs:
+        """How many of the stored ratings are of each level."""
+        found = np.zeros(len(self.levels), np.int64)
+        for part in _pieces(codes):
+            found += np.bincount(part, minlength=len(found))
+        return found
+
+    def mean(self, codes: Codes) -> float:
+        """The mean of stored ratings: the same for the same codes in the same order.
+
+        In 64 bits: a 32-bit sum of millions of ratings would drift.
+        """
+        return self._mean_of(codes, lambda ratings: ratings)
+
+    def deviation(self, codes: Codes, mean: float) -> float:
+        """The standard deviation of stored ratings about `mean`."""
+        return math.sqrt(self._mean_of(codes, lambda ratings: np.square(ratings - mean)))
+
+    def _mean_of(self, codes: Codes, of: Callable[[Doubles], Doubles]) -> float:
+        """The mean of a function of the ratings, piece by piece to spare memory."""
+        if not len(codes):
+            return 0.0
+        if self.levelled:
+            return math.fsum(of(self.levels.astype(np.float64)) * self.counts(codes)) / len(codes)
+        sums = (float(of(part.astype(np.float64)).sum()) for part in _pieces(codes))
+        return math.fsum(sums) / len(codes)
+
     def within(self, values: Floats) -> Floats:
         """The values, cut to the scale.
 
@@ -68,3 +101,9 @@ class Scale:
             return Scale.of(np.concatenate([self.levels, np.unique(ratings)]))
         low, high = float(ratings.min(initial=self.low)), float(ratings.max(initial=self.high))
         return Scale(self.levels, low, high)
+
+
+def _pieces(codes: Codes) -> Iterator[Codes]:
+    """Codes in pieces of a fixed size, so that what is summed does not depend on memory."""
+    for start in range(0, len(codes), _PIECE):
+        yield codes[start : start + _PIECE]

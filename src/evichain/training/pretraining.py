@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch.nn.functional import embedding
 
+from evichain.evidence.aside import are_aside
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
@@ -20,7 +21,7 @@ _LEARNING_RATE = 1e-2
 def prototype_block(pool: Pool) -> tuple[Ints, Ints, Floats]:
     """The ratings of prototype items by prototype users, by slot."""
     graph, items = pool.graph, pool.sides[Side.ITEM]
-    index = graph.ids[Side.USER].index(pool.ids[Side.USER])
+    index = graph.ids[Side.USER].index_once(pool.ids[Side.USER])
     users, others, ratings = [], [], []
     rows = graph.rows[Side.USER]
     for slot, user in enumerate(index.tolist()):
@@ -28,9 +29,12 @@ def prototype_block(pool: Pool) -> tuple[Ints, Ints, Floats]:
             continue
         cited = items.cited[items.cited_ptr[user] : items.cited_ptr[user + 1]]
         places = rows.indptr[user] + cited
+        if pool.aside.share:
+            entities = rows.indices[places]
+            places = places[~are_aside(pool.aside, np.full_like(entities, user), entities)]
         others.append(items.slot[rows.indices[places]])
         ratings.append(graph.scale.decode(rows.codes[places]))
-        users.append(np.full(len(cited), slot, np.int32))
+        users.append(np.full(len(places), slot, np.int32))
     if not users:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
     return np.concatenate(users), np.concatenate(others), np.concatenate(ratings)

@@ -41,6 +41,9 @@ class TrainingSettings(BaseModel):
     """Hide a batch's own ratings from all evidence, so that no target helps predict itself."""
     evidence_dropout: float = Field(default=0.0, ge=0, lt=1)
     """The largest share of ratings hidden from the evidence of a step; drawn at each step."""
+    crowd: int = Field(default=0, ge=0)
+    """How many users, and how many items, may be evidence in a step, prototypes aside; drawn at
+    each step. Bounds what a step costs, however many there are. 0 for everyone."""
     strangers: float = Field(default=0.0, ge=0, le=0.5)
     """The share of a batch in which the user, or the item, is taken for one of whom nothing is
     known, so that the prior is learned, where the generators have one."""

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
@@ -15,11 +15,13 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from evichain.errors import SettingsError
+from evichain.evidence.aside import are_aside
+from evichain.evidence.crowd import draw_crowd
 from evichain.evidence.plan import Plan, make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, hide
-from evichain.kernels import Floats, Ints
+from evichain.evidence.selection import STABLE, hide
+from evichain.kernels import Longs
 from evichain.model.chain import Chain
 from evichain.model.inference import estimates
 from evichain.ratings.ids import UNKNOWN
@@ -33,12 +35,13 @@ from evichain.training.checkpoint import (
     snapshot,
 )
 from evichain.training.log import RunLog
+from evichain.training.material import Pairs
 from evichain.training.memory import keep_freed_memory
 from evichain.training.prefetch import ahead
 from evichain.training.pretraining import pretrain
 from evichain.training.settings import TrainingSettings
+from evichain.training.team import ALONE, Team
 
-Pairs = tuple[Ints, Ints, Floats]
 Watch = Callable[[int, dict[str, float]], None]
 
 _LARGEST_SEED = 2**63 - 1
@@ -46,30 +49,51 @@ _LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class Batch:
-    """The ratings of a step and the plan of their evidence."""
+    """The ratings of a step and the plan of their evidence.
+
+    `weight` is their part of the whole batch, of which other processes have the rest.
+    """
 
     plan: Plan
     ratings: Tensor
+    weight: float = 1.0
 
 
-def make_batch(pool: Pool, policy: Policy, settings: TrainingSettings, step: int) -> Batch:
-    """The batch of a step: a function of the seed and the step's number."""
+def make_batch(
+    pool: Pool, policy: Policy, settings: TrainingSettings, step: int, team: Team = ALONE
+) -> Batch:
+    """A process' share of the batch of a step: a function of the seed and the step's number."""
     count = len(pool.graph)
     size = max(1, min(settings.batch_size, int(count * settings.batch_share)))
-    users, items, ratings = pool.graph.pairs(batch_positions(count, size, settings.seed, step))
+    users, items, ratings = _targets(pool, batch_positions(count, size, settings.seed, step))
+    turn = 0
+    while not len(users):  # a batch of few, all of them set aside
+        turn += 1
+        other = batch_positions(count, size, settings.seed + turn, step)
+        users, items, ratings = _targets(pool, other)
     draw = evidence_seed(settings.seed, step)
-    hidden = NOTHING_HIDDEN
-    if settings.hide_targets or settings.evidence_dropout:
-        targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
-        share = settings.evidence_dropout * draw / _LARGEST_SEED
-        hidden = hide(*targets, dropout=share, seed=draw)
+    targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
+    share = settings.evidence_dropout * draw / _LARGEST_SEED
+    crowd = draw_crowd(pool.graph, settings.crowd, draw)
+    hidden = hide(*targets, dropout=share, seed=draw, crowd=crowd)
     if settings.strangers:
-        lot = np.random.default_rng(draw).random(size) * 2
+        lot = np.random.default_rng(draw).random(len(users)) * 2
         users = np.where(lot < settings.strangers, UNKNOWN, users)
         items = np.where(lot > 2 - settings.strangers, UNKNOWN, items)
     seed = draw if settings.redraw_evidence else STABLE
-    plan = make_plan(pool, policy, users, items, seed=seed, hidden=hidden)
-    return Batch(plan, torch.from_numpy(ratings))
+    part = team.share(len(users))
+    plan = make_plan(pool, policy, users[part], items[part], seed=seed, hidden=hidden)
+    own = ratings[part]
+    return Batch(plan, torch.from_numpy(own), len(own) / len(ratings))
+
+
+def _targets(pool: Pool, positions: Longs) -> Pairs:
+    """The ratings at these positions but for those that are set aside."""
+    users, items, ratings = pool.graph.pairs(positions)
+    if not pool.aside.share:
+        return users, items, ratings
+    kept = ~are_aside(pool.aside, users, items)
+    return users[kept], items[kept], ratings[kept]
 
 
 def evidence_seed(seed: int, step: int) -> int:
@@ -79,17 +103,19 @@ def evidence_seed(seed: int, step: int) -> int:
 
 
 def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, Tensor]:
-    """The loss of a batch, and the mean squared error in it.
+    """The loss of a batch, and the mean squared error in it, both times the batch's weight.
 
     The paper's loss, its sum over ratings taken as a mean so that lambda means the same
     whatever the batch size: `mean (R - UV)^2 + lambda (|u|^2 + |v|^2 + |phi|^2 + |psi|^2)`.
     The head says what squared errors cost.
     """
+    if not batch.weight:
+        return torch.zeros(()), torch.zeros(())
     users, items, possible = chain.ends(batch.plan)
     squares = (chain.estimate(users, items, possible) - batch.ratings).square()
     penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
     loss = chain.head.loss(squares, users, items) + regularization * penalty
-    return loss, squares.detach().mean()
+    return batch.weight * loss, batch.weight * squares.detach().mean()
 
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:
@@ -119,6 +145,7 @@ class Trainer:
     Args:
         validation: ratings that are in no evidence, to watch and to stop by.
         watch: called with the step and its figures after each step.
+        team: the processes that train together; the first of them writes the run's files.
     """
 
     chain: Chain
@@ -127,6 +154,7 @@ class Trainer:
     settings: TrainingSettings
     validation: Pairs | None = None
     watch: Watch | None = None
+    team: Team = field(default_factory=Team.here)
 
     def __post_init__(self) -> None:
         self.optimizer = torch.optim.Adam(self.chain.parameters(), lr=self.settings.learning_rate)
@@ -156,23 +184,28 @@ class Trainer:
                     self.chain.centre()
                 if self.average is not None:
                     self.average.load_state_dict(self.chain.state_dict())
-                if checkpoint:
+                if checkpoint and self.team.leads:
                     checkpoint.unlink(missing_ok=True)
             log = None
-            if run:
+            if run and self.team.leads:
                 log = stack.enter_context(RunLog(run, self.progress.step, tensorboard=tensorboard))
             if not self.progress.finished:
-                self._steps(log, checkpoint)
+                self._steps(log, checkpoint if self.team.leads else None)
         self.chain.load_state_dict(self.best or self.result.state_dict())
-        self._calibrate()
+        if self.team.leads:
+            self._calibrate()
+        self.team.spread(self.chain.state_dict().values())
         return self.progress
 
     def validation_rmse(self) -> float:
         """The error on the validation ratings, with the evidence used for serving."""
         assert self.validation is not None
         users, items, ratings = self.validation
-        found, _, _ = estimates(self.result, self.pool, self.policy, (users, items))
-        return float(np.sqrt(np.mean((found - ratings) ** 2)))
+        part = self.team.share(len(ratings))
+        found, _, _ = estimates(self.result, self.pool, self.policy, (users[part], items[part]))
+        errors = found - ratings[part]
+        squares, count = self.team.total([float(np.sum(errors**2)), len(errors)])
+        return math.sqrt(squares / count)
 
     def _steps(self, log: RunLog | None, checkpoint: Path | None) -> None:
         progress, settings = self.progress, self.settings
@@ -206,14 +239,17 @@ class Trainer:
                 break
 
     def _batch(self, step: int) -> Batch:
-        return make_batch(self.pool, self.policy, self.settings, step)
+        return make_batch(self.pool, self.policy, self.settings, step, self.team)
 
     def _step(self, batch: Batch) -> float:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.settings, self.progress.step)
         self.optimizer.zero_grad()
         loss, error = loss_of(self.chain, batch, self.settings.regularization)
-        loss.backward()  # type: ignore[no-untyped-call]
+        if batch.weight:
+            loss.backward()  # type: ignore[no-untyped-call]
+        self.team.add_gradients(self.chain.parameters())
+        (squared,) = self.team.total([float(error)])
         if self.settings.gradient_limit:
             # What the doubt learns must not shorten what the estimates learn.
             doubting = set(self.chain.head.doubts.parameters())
@@ -221,13 +257,13 @@ class Trainer:
             clip_grad_norm_(limited, self.settings.gradient_limit)
         self.optimizer.step()
         self._take_into_average()
-        if not torch.isfinite(error):
+        if not math.isfinite(squared):
             raise SettingsError(
                 f"training diverged at step {self.progress.step + 1}",
                 where="learning_rate",
                 right=f"Try one below {self.settings.learning_rate}.",
             )
-        return float(error.sqrt())
+        return math.sqrt(squared)
 
     @torch.no_grad()
     def _take_into_average(self) -> None:

@@ -11,12 +11,14 @@ from fastapi import FastAPI
 from tests.service.live.test_following import SMALL
 
 from evichain import REC
-from evichain.service.http import create_app
+from evichain.service.http import Settings, create_app
 from evichain.service.live.following import Following
 from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
 
 HERE = "http://localhost"
+PATIENT = Settings(timeout=600)
+"""Tests may have to wait for a kernel to be compiled, or for others on the machine."""
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +41,7 @@ def live(model: REC, store: Store) -> Following:
 
 @pytest.fixture
 def app(live: Following) -> FastAPI:
-    return create_app(live)
+    return create_app(live, PATIENT)
 
 
 class Caller:

@@ -12,13 +12,14 @@ from tests.service.web.site import Site, titles
 Visit = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+# Only as long as its tests: a browser has an event loop that runs, which others must not meet.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with running_browser() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     started = Site(tmp_path_factory.mktemp("site"))
     try:

@@ -70,9 +70,9 @@ def test_the_chain_tells_names_and_numbers_and_goes_deeper(visit: Visit) -> None
     page = visit(ratings=FIVE)
     page.locator("#suggestions button").first.click()
     nodes = page.locator("#drawing .node")
-    page.locator("#drawing .node.user", has_text=re.compile(r"^\d+$")).first.hover()
+    page.locator("#drawing .node.user", has_text=re.compile(r"^#\d+$")).first.hover()
     expect(page.locator("#readout")).to_have_text(
-        re.compile(r"^Person \d+ gave Comet .* stars?: .*estimate would be")
+        re.compile(r"^Person #\d+ gave Comet .* stars?: .*estimate would be")
     )
     shallow = nodes.count()
     for depth in ("2", "3"):

@@ -26,6 +26,9 @@ def totals(
         own: the baseline of each node.
     """
     values = torch.cat([plain, weighted], dim=1)
+    if not values.shape[1]:
+        nothing = values.new_empty(len(own), 0)  # and no walk over the links to find that out
+        return nothing, nothing
     arguments = (values, below, own, plain.shape[1], layout)
     sums: Tensor = _Totals.apply(*arguments)  # type: ignore[no-untyped-call]
     return sums[:, : plain.shape[1]], sums[:, plain.shape[1] :]

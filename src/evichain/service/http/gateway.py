@@ -30,6 +30,8 @@ _HEADERS = {
 }
 """Of every answer, unless it brings its own."""
 _WITH_BODY = ("POST", "PUT", "PATCH")
+NAMES = "evichain.names"
+"""Where a request's scope says whether its asker may see who other users are."""
 _METHODS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS", *_WITH_BODY})
 
 
@@ -62,6 +64,8 @@ class Gateway:
             if key.scope < need:
                 raise ProblemError(403, "This key may read but not write.")
         self._check_host(headers)
+        may_write = key is not None and key.scope >= keys.Scope.WRITE
+        scope[NAMES] = self.settings.names or may_write
         if scope["method"] in _WITH_BODY:
             self._check_body(headers)
         return key.name if key else ""

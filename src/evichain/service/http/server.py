@@ -1,5 +1,6 @@
 """A server: a model and a store behind an address, in one process or several."""
 
+import gc
 import os
 import socket
 import sys
@@ -46,7 +47,12 @@ class Serving(BaseModel):
         # A thread that learns from a rating would keep those who ask waiting at every turn.
         sys.setswitchinterval(_TURN)
         store = open_store(self.store)
-        return create_app(Following(REC.load(self.model), store), self.settings)
+        app = create_app(Following(REC.load(self.model), store), self.settings)
+        # What is there by now stays. To look through all of it for garbage, again and again, would
+        # keep those who ask waiting for a tenth of a second each time.
+        gc.collect()
+        gc.freeze()
+        return app
 
 
 def fill(store: Store, model: REC) -> int:

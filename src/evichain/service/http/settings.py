@@ -1,5 +1,6 @@
 """What can be set about the service."""
 
+import secrets
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
@@ -44,3 +45,7 @@ class Settings(BaseModel):
     """Seconds after which those who were sent away may come again."""
     feedback_rating: float | None = None
     """The rating that feedback without a value stands for (gorse's API); the best by default."""
+    names: bool = False
+    """Whether explanations name other users to everyone; else only to keys that may write."""
+    alias_secret: str = Field(default_factory=lambda: secrets.token_hex(16))
+    """What aliases are made from: all workers of a server have the same."""

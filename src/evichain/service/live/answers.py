@@ -129,7 +129,7 @@ class Answers:
             caution: rank by the estimate less so many of its deviations.
             reasons: tell which rating of theirs speaks most for each item.
         """
-        seen = np.union1d(asker.row[0], asker.left_out)
+        seen = np.concatenate([asker.row[0], asker.left_out])
         found, estimates, deviations = self.snapshot.best(
             asker.end, n, seen[:0] if include_seen else seen, caution
         )
@@ -194,11 +194,13 @@ class Answers:
 
     def _asker(self, name: Id, row: Row, without: Collection[str], stored: Layer | None) -> Asker:
         left = np.array([self.snapshot.index(Side.ITEM, item) for item in without], np.int64)
-        kept = ~np.isin(row[0], left)
-        row = row[0][kept], row[1][kept]
-        end = self.snapshot.user(row)
+        if len(left):
+            kept = ~np.isin(row[0], left)
+            row = row[0][kept], row[1][kept]
         if stored is not None:
             end = read(self.snapshot.chain, Side.USER, stored.rows, stored.there)
+        else:
+            end = self.snapshot.user(row)
         return Asker(name, row, left[left != UNKNOWN], stored, end)
 
     def _reasons(self, asker: Asker, items: Longs) -> list[Reason | None]:
@@ -230,7 +232,7 @@ class Answers:
 
     def _ratings(self, item: Id) -> int:
         index = self.snapshot.index(Side.ITEM, item)
-        return len(self.snapshot.row(Side.ITEM, index)[0])
+        return 0 if index == UNKNOWN else self.snapshot.rows[Side.ITEM].count(index)
 
     def _obstacle(self, asker: Asker, item: int, name: str) -> str:
         if not asker.end.there[0]:

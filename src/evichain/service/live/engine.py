@@ -58,6 +58,10 @@ class LiveEngine:
             layers=self._upkeep.first,
             items=all_ends(chain, made),
         )
+        # Nothing changes, and nobody asks; but what it takes is compiled before somebody does.
+        self.apply((), version)
+        nobody = self.snapshot.guest_row((), ())
+        self.snapshot.best(self.snapshot.user(nobody), 1, nobody[0].astype(np.int64))
 
     def apply(self, changes: Iterable[Change], version: int) -> Snapshot:
         """Take in changes, in their order, all at once; the snapshot that holds them."""

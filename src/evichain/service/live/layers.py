@@ -5,20 +5,25 @@ When rows change, a layer is generated again where the evidence has changed or a
 among it has: from the bottom up, and no further than something differs.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from evichain.evidence.choice import Evidence, choose
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.kernels import Flags, Ints, Keys, Longs
+from evichain.kernels import Flags, Floats, Ints, Keys, Longs
 from evichain.model.chain import Chain
+from evichain.model.channels import ChannelGenerator
 from evichain.model.layers import Layer, all_layers, layer, stored_layer
+from evichain.ratings.rows import Rows
 from evichain.ratings.side import Side
 from evichain.service.live.growing import Growing, Roster
 from evichain.service.live.pages import Pages
-from evichain.service.live.rows import LiveRows, citing, cuts
+from evichain.service.live.rows import LiveRows, citations, cuts
+from evichain.service.live.sums import MOST, Sums
 
 Place = tuple[int, Side]
 BothRows = tuple[LiveRows, LiveRows]
@@ -54,6 +59,22 @@ class LiveLayer:
 LiveLayers = dict[Place, LiveLayer]
 
 
+class Cited(NamedTuple):
+    """Entities whose embedding differs, and the rows that have one of them for evidence.
+
+    Attributes:
+        changed: the entities.
+        whose: the entity of each such row, once for each piece.
+        which: the piece, by its place in `changed`.
+        ratings: between the two.
+    """
+
+    changed: Longs
+    whose: Longs
+    which: Longs
+    ratings: Floats
+
+
 class Upkeep:
     """Makes the next version of all layers; the writer's own, not to be shared."""
 
@@ -66,6 +87,7 @@ class Upkeep:
             place: LiveLayer.of(whole) for place, whole in made.items() if self._kept(place)
         }
         self._cuts = {place: Growing(self._first_cuts(pool, place)) for place in self.first}
+        self._sums = self._first_sums(pool, made)
 
     def updated(
         self, layers: LiveLayers, before: BothRows, rows: BothRows, touched: tuple[Longs, Longs]
@@ -77,15 +99,24 @@ class Upkeep:
         self._cut(rows, touched)
         new = dict(layers)
         changed: dict[Place, Longs] = {}
-        for depth in reversed(range(self.policy.max_depth + 1)):
-            for side in Side:
-                if (depth, side) in layers:
-                    own = self._reselected(before[side], rows[side], touched[side], depth)
-                    changed[depth, side] = self._update(new, rows, own, changed, (depth, side))
+        try:
+            for depth in reversed(range(self.policy.max_depth + 1)):
+                for side in Side:
+                    if (depth, side) in layers:
+                        own = self._reselected(before[side], rows[side], touched[side], depth)
+                        changed[depth, side] = self._update(
+                            layers, new, rows, own, changed, (depth, side)
+                        )
+        except BaseException:
+            # Half of a change may be in them, and nobody will ever see the layers that have it.
+            for sums in self._sums.values():
+                sums.forget()
+            raise
         return new, changed.get((0, Side.ITEM), NOWHERE)
 
     def _update(
         self,
+        before: LiveLayers,
         layers: LiveLayers,
         rows: BothRows,
         own: Longs,
@@ -104,11 +135,15 @@ class Upkeep:
             dirty = own
             made = stored_layer(self.chain, side, slot[dirty])
         else:
-            below = changed[depth + 1, side.opposite]
-            dirty = np.union1d(own, self._citing(rows, place, below))
+            cited = self._cited(rows, place, changed[depth + 1, side.opposite])
+            dirty = np.union1d(own, cited.whose)
             if not len(dirty):
                 return dirty
-            made = self._generated(layers, rows, place, dirty)
+            if place in self._sums:
+                old = before[depth + 1, side.opposite]
+                made = self._summed(old, layers, rows, place, dirty, own, cited)
+            else:
+                made = self._generated(layers, rows, place, dirty)
         layers[place] = grown.changed(dirty, made)
         return dirty[_differs(grown.take(dirty), made)]
 
@@ -130,7 +165,60 @@ class Upkeep:
         keys = self.rosters[side].keys[entities]
         return choose(part, ratings, keys, slot, self.policy, side, depth)
 
+    def _summed(
+        self,
+        old: LiveLayer,
+        layers: LiveLayers,
+        rows: BothRows,
+        place: Place,
+        dirty: Longs,
+        own: Longs,
+        cited: Cited,
+    ) -> Layer:
+        """The same as `_generated`, from sums that are brought up to date.
+
+        Args:
+            old: the layer below, as it was.
+        """
+        (depth, side), sums = place, self._sums[place]
+        within, beyond = np.split(dirty, np.searchsorted(dirty, [MOST]))
+        kept = sums.kept(within)
+        pieces = np.bincount(np.searchsorted(dirty, cited.whose), minlength=len(dirty))
+        kept[kept] = ~sums.mostly(within[kept], pieces[: len(within)][kept])
+        again = np.union1d(own[own < MOST], within[~kept])
+        if len(again):
+            part, ratings, keys, slots, below = self._sources(layers, rows, place, again)
+            evidence = choose(part, ratings, keys, slots[1], self.policy, side, depth)
+            sums.fill(again, evidence, below)
+        known = np.flatnonzero((cited.whose < MOST) & ~np.isin(cited.whose, again))
+        # One entity after the other, so that its sums are at hand for all of its pieces.
+        known = known[np.argsort(cited.whose[known], kind="stable")]
+        new = layers[depth + 1, side.opposite]
+        used, which = np.unique(cited.which[known], return_inverse=True)
+        sums.replace(
+            cited.whose[known],
+            which,
+            cited.ratings[known],
+            old.grown(len(new.rows)).take(cited.changed[used]),
+            new.take(cited.changed[used]),
+        )
+        made = sums.made(within)
+        if not len(beyond):
+            return made
+        others = self._generated(layers, rows, place, beyond)
+        return Layer(
+            np.concatenate([made.rows, others.rows]), np.concatenate([made.there, others.there])
+        )
+
     def _generated(self, layers: LiveLayers, rows: BothRows, place: Place, wanted: Longs) -> Layer:
+        depth, side = place
+        parts = self._sources(layers, rows, place, wanted)
+        return layer(self.chain, self.policy, side, depth, *parts)
+
+    def _sources(
+        self, layers: LiveLayers, rows: BothRows, place: Place, wanted: Longs
+    ) -> tuple[Rows, Floats, Keys, tuple[Ints, Ints], Layer]:
+        """What `layer` makes embeddings from: rows, ratings, keys, slots and those below."""
         depth, side = place
         part = rows[side].gather(wanted)
         # Only those that are met, by numbers of their own.
@@ -138,20 +226,18 @@ class Upkeep:
         part = replace(part, indices=numbers.astype(np.int32))
         below = layers[depth + 1, side.opposite].take(met)
         slots = self.rosters[side].slot[wanted], self.rosters[side.opposite].slot[met]
-        keys = self.rosters[side].keys[wanted]
         ratings = part.codes.astype(np.float32, copy=False)
-        return layer(self.chain, self.policy, side, depth, part, ratings, keys, slots, below)
+        return part, ratings, self.rosters[side].keys[wanted], slots, below
 
-    def _citing(self, rows: BothRows, place: Place, below: Longs) -> Longs:
-        """Who takes one of these opposite entities for evidence there."""
-        if not len(below):
-            return NOWHERE
+    def _cited(self, rows: BothRows, place: Place, changed: Longs) -> Cited:
+        """Where these opposite entities are evidence there."""
         side = place[1]
-        part = rows[side.opposite].gather(below)
+        part = rows[side.opposite].gather(changed)
         own, other = self.rosters[side].keys, self.rosters[side.opposite].keys
-        return citing(
-            int(side), below, part.indptr, part.indices, own, other, self._cuts[place].view
+        whose, which, where = citations(
+            int(side), changed, part.indptr, part.indices, own, other, self._cuts[place].view
         )
+        return Cited(changed, whose, which, part.codes[where].astype(np.float32, copy=False))
 
     def _cut(self, rows: BothRows, touched: tuple[Longs, Longs]) -> None:
         for side in Side:
@@ -174,6 +260,31 @@ class Upkeep:
         own, other = (pool.graph.ids[s].keys for s in (side, side.opposite))
         limit = self.policy.limit(depth)
         return cuts(int(side), limit, everyone, rows.indptr, rows.indices, own, other)
+
+    def _first_sums(self, pool: Pool, made: Mapping[Place, Layer]) -> dict[Place, Sums]:
+        """Sums of the items: of all layers, those in which most entities change."""
+        found = {}
+        for depth in range(self.policy.max_depth - 1):
+            place, generator = (depth, Side.ITEM), self.chain.generator(Side.ITEM, depth)
+            # Where prototypes come first or answer themselves, evidence is not only what is cut.
+            special = self.policy.stored(depth) or self.policy.prioritizes(depth)
+            if isinstance(generator, ChannelGenerator) and not special:
+                found[place] = self._first_sum(pool, place, Sums(generator), made)
+        return found
+
+    def _first_sum(self, pool: Pool, place: Place, sums: Sums, made: Mapping[Place, Layer]) -> Sums:
+        (depth, side), graph = place, pool.graph
+        rows, some = graph.rows[side], np.arange(min(MOST, len(graph.ids[side])))
+        whole = Rows(rows.indptr[: len(some) + 1], rows.indices, rows.codes)
+        keys, ratings = graph.ids[side].keys, graph.scale.decode(rows.codes)
+        slot, below = pool.sides[side.opposite].slot, made[depth + 1, side.opposite]
+        evidence = choose(whole, ratings, keys, slot, self.policy, side, depth)
+        sums.fill(some, evidence, below)
+        # Kernels are compiled, or read from the disk, before anyone waits for them.
+        nobody = Layer(below.rows[:0], below.there[:0])
+        sums.replace(NOWHERE, NOWHERE, ratings[:0], nobody, nobody)
+        sums.made(NOWHERE)
+        return sums
 
     def _kept(self, place: Place) -> bool:
         return place != (0, Side.USER)

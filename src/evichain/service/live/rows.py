@@ -18,7 +18,7 @@ Row = tuple[Ints, Floats]
 Changes = Mapping[int, Mapping[int, float | None]]
 """New ratings by entity and opposite entity; None for one that is taken back."""
 
-_NOBODY: Row = (np.empty(0, np.int32), np.empty(0, np.float32))
+NOBODY: Row = (np.empty(0, np.int32), np.empty(0, np.float32))
 _EVERYTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -40,14 +40,22 @@ class LiveRows:
 
     def row(self, index: int) -> Row:
         """The row of one entity."""
-        newer: Row | None = self.newer[index] if index < len(self) else _NOBODY
+        newer: Row | None = self.newer[index] if index < len(self) else NOBODY
         if newer is not None:
             return newer
         rows = self.graph.rows[self.side]
         if index >= len(rows):
-            return _NOBODY
+            return NOBODY
         others, codes = rows.row(index)
         return others, self.graph.scale.decode(codes)
+
+    def count(self, index: int) -> int:
+        """How many ratings one entity has."""
+        newer: Row | None = self.newer[index] if index < len(self) else NOBODY
+        if newer is not None:
+            return len(newer[0])
+        ptr = self.graph.rows[self.side].indptr
+        return int(ptr[index + 1] - ptr[index]) if index + 1 < len(ptr) else 0
 
     def gather(self, indices: Longs) -> Rows:
         """The rows of some entities as rows of their own; codes are the ratings."""
@@ -55,7 +63,7 @@ class LiveRows:
         ptr = np.zeros(len(found) + 1, np.int64)
         np.cumsum([len(others) for others, _ in found], out=ptr[1:])
         if not found:
-            return Rows(ptr, *_NOBODY)
+            return Rows(ptr, *NOBODY)
         return Rows(ptr, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
     def changed(self, changes: Changes, keys: Keys, other_keys: Keys) -> "LiveRows":
@@ -136,7 +144,7 @@ def cuts(
 
 
 @kernel
-def citing(
+def citations(
     side: int,
     cited: Longs,
     indptr: Longs,
@@ -144,17 +152,22 @@ def citing(
     keys: Keys,
     cited_keys: Keys,
     cut: Keys,
-) -> Longs:
-    """Who of `side` has one of these opposite entities among the first of their row.
+) -> tuple[Longs, Longs, Longs]:
+    """Where these opposite entities are among the first of a row of `side`.
 
     Args:
         cited: opposite entities; `indptr` and `indices` are their rows.
         keys, cut: of `side`, by index.
+
+    Returns whose row it is, which of `cited` stands in it, and the place in `indices`.
     """
-    found = np.zeros(len(keys), np.bool_)
+    whose, which = np.empty(len(indices), np.int64), np.empty(len(indices), np.int64)
+    where = np.empty(len(indices), np.int64)
+    found = 0
     for i in range(len(cited)):
         for k in range(indptr[i], indptr[i + 1]):
             entity = indices[k]
             if pair_hash(side, keys[entity], cited_keys[cited[i]]) <= cut[entity]:
-                found[entity] = True
-    return np.flatnonzero(found)
+                whose[found], which[found], where[found] = entity, i, k
+                found += 1
+    return whose[:found], which[:found], where[:found]

@@ -8,20 +8,20 @@ import torch
 
 from evichain.evidence.choice import choose
 from evichain.evidence.policy import Policy
-from evichain.kernels import Flags, Floats, Longs
+from evichain.kernels import Flags, Floats, Ints, Longs
 from evichain.model.chain import Chain
 from evichain.model.inference import Ends, read
 from evichain.model.layers import Layer
 from evichain.model.single import SingleUser
 from evichain.protocol import Prediction
-from evichain.ranking import NOTHING, top
+from evichain.ranking import highest
 from evichain.ratings.ids import UNKNOWN
-from evichain.ratings.rows import Rows, build_rows
+from evichain.ratings.rows import Rows
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.service.live.growing import Roster
 from evichain.service.live.layers import LiveLayers
-from evichain.service.live.rows import LiveRows, Row
+from evichain.service.live.rows import NOBODY, LiveRows, Row, merged
 
 _NO_KEY = np.zeros(1, np.uint64)
 
@@ -49,7 +49,7 @@ class Snapshot:
     def index(self, side: Side, identifier: object) -> int:
         """The index of an id; UNKNOWN when it has no ratings."""
         found = self.rosters[side].index(identifier)
-        return found if len(self.row(side, found)[0]) else UNKNOWN
+        return found if found != UNKNOWN and self.rows[side].count(found) else UNKNOWN
 
     def row(self, side: Side, index: int) -> Row:
         """What someone rated, or was rated by; nothing of UNKNOWN."""
@@ -71,13 +71,12 @@ class Snapshot:
             return self.user(self.row(Side.USER, index))
         return read(self.chain, Side.USER, stored.rows, stored.there)
 
-    def guest_row(self, items: Sequence[int], ratings: Sequence[float]) -> Row:
+    def guest_row(self, items: Sequence[int] | Longs, ratings: Sequence[float] | Floats) -> Row:
         """The row of someone who is in no store."""
-        others = np.array(items, np.int32)
-        values, own = np.array(ratings, np.float32), np.zeros(len(items), np.int32)
+        new = np.asarray(items, np.int32), np.asarray(ratings, np.float32)
         keys = self.rosters[Side.ITEM].keys
-        built = build_rows(Side.USER, own, others, values, np.zeros(1, np.uint64), keys)
-        return built.indices, built.codes.astype(np.float32)
+        found: Row = merged(int(Side.USER), _NO_KEY[0], keys, *NOBODY, *new)
+        return found
 
     def estimates(self, user: Ends, items: Longs) -> tuple[Floats, Floats | None, Flags]:
         """The estimates of some items for one user, their deviations, and which have a chain.
@@ -86,12 +85,11 @@ class Snapshot:
         """
         found = self.items.vectors[items] @ user.vectors[0]
         found[~(user.told[0] & self.items.told[items])] = self.chain.mean.item()
-        deviations = user.deviations(self.items)
-        chosen = None if deviations is None else deviations[items]
-        return self._within(found), chosen, user.there[0] & self.items.there[items]
+        deviations = user.deviations(self.items, items)
+        return self._within(found), deviations, user.there[0] & self.items.there[items]
 
     def best(
-        self, user: Ends, n: int, seen: Longs, caution: float = 0.0
+        self, user: Ends, n: int, seen: Longs | Ints, caution: float = 0.0
     ) -> tuple[Longs, Floats, Floats | None]:
         """The n items with the highest estimates, but for those seen; estimates, deviations.
 
@@ -100,16 +98,12 @@ class Snapshot:
         """
         if not user.told[0] or n < 1:
             return np.empty(0, np.int64), np.empty(0, np.float32), None
-        estimates = self.items.vectors @ user.vectors[0]
-        deviations = user.deviations(self.items)
-        scores = estimates.copy()
-        if caution and deviations is not None:
-            scores -= np.float32(caution) * deviations
-        scores[~self.items.there] = -np.inf
-        scores[seen] = -np.inf
-        found = _highest(scores, n)
-        chosen = None if deviations is None else deviations[found]
-        return found, self._within(estimates[found]), chosen
+        estimates = scores = self.items.vectors @ user.vectors[0]
+        if caution and (doubt := user.deviations(self.items)) is not None:
+            scores = estimates - np.float32(caution) * doubt
+        found = highest(scores, self.items.there, seen, n)
+        deviations = user.deviations(self.items, found)
+        return found, self._within(estimates[found]), deviations
 
     def prediction(self, estimate: float, deviation: float | None) -> Prediction:
         """An estimate as a prediction on this scale."""
@@ -123,9 +117,7 @@ class Snapshot:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         lengths = np.linalg.norm(embeddings, axis=1) + np.float32(1e-12)
         scores = embeddings @ embeddings[item] / (lengths * lengths[item])
-        scores[~there] = -np.inf
-        scores[item] = -np.inf
-        found = _highest(scores, n)
+        found = highest(scores, there, np.array([item]), n)
         return found, scores[found]
 
     def stored_layer(self, index: int) -> Layer | None:
@@ -153,23 +145,22 @@ class Snapshot:
     def evidence(self, side: Side, row: Row, depth: int = 0) -> Row:
         """What of a row is evidence at a depth, and has an embedding below."""
         others, ratings = row
-        if depth >= self.policy.max_depth:
+        below, bottom = depth + 1, self.policy.max_depth
+        if below > bottom:
             return others[:0], ratings[:0]
+        if below < bottom and len(others) <= self.policy.limit(depth):
+            # There is nothing to choose.
+            there: Flags = self.layers[below, side.opposite].there.take(others)
+            return row if there.all() else (others[there], ratings[there])
         rows = Rows(np.array([0, len(others)]), np.arange(len(others), dtype=np.int32), ratings)
         slot = self.rosters[side.opposite].slot[others]
         found = choose(rows, ratings, _NO_KEY, slot, self.policy, side, depth)
         chosen = others[found.others]
-        there: Flags = self.layers[depth + 1, side.opposite].there.take(chosen)
+        there = self.layers[below, side.opposite].there.take(chosen)
         return chosen[there], found.ratings[there]
 
     def _within(self, estimates: Floats) -> Floats:
         return self.scale.within(estimates) if self.chain.head.bounded else estimates
-
-
-def _highest(scores: Floats, n: int) -> Longs:
-    found: Longs = np.asarray(top(scores[np.newaxis], n)[0], np.int64)
-    chosen: Longs = found[found != NOTHING]
-    return chosen
 
 
 def all_ends(chain: Chain, made: Layer) -> Ends:

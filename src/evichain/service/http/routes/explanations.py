@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from evichain.evidence.trace import Trace
 from evichain.service.http import models
+from evichain.service.http.aliases import Aliases
+from evichain.service.http.gateway import NAMES
 from evichain.service.http.service import Service
 from evichain.service.live.answers import Answers, Asker
 
@@ -30,12 +32,21 @@ def router(service: Service) -> APIRouter:
     """The routes about evidence."""
     routes = APIRouter(prefix="/v1", tags=["explanations"])
 
+    aliases = Aliases(service.settings.alias_secret)
+
     async def explained(
-        asker: Callable[[Answers], Asker], item: str, pieces: int, depth: int, format: models.Format
+        request: Request,
+        asker: Callable[[Answers], Asker],
+        item: str,
+        pieces: int,
+        depth: int,
+        format: models.Format,
     ) -> Response:
         def work() -> Response:
             answers = service.answers()
             trace = answers.explain(asker(answers), item, pieces=pieces, depth=depth)
+            if not request.scope.get(NAMES, False):
+                trace = aliases.applied(trace)
             return response(trace, format)
 
         return await service.work(work)
@@ -47,6 +58,7 @@ def router(service: Service) -> APIRouter:
         responses=_FORMATS,
     )
     async def explain(
+        request: Request,
         user: models.PathId,
         item: models.PathId,
         pieces: Annotated[int, Query(ge=1, le=20)] = 5,
@@ -57,10 +69,11 @@ def router(service: Service) -> APIRouter:
         """The evidence behind the prediction of an item for a user.
 
         `pieces` of each part's evidence are shown, `depth` steps deep; `without` leaves ratings
-        of the user's out, as if they had never been.
+        of the user's out, as if they had never been. Other users have aliases, unless the key
+        may write.
         """
         return await explained(
-            lambda answers: answers.user(user, without), item, pieces, depth, format
+            request, lambda answers: answers.user(user, without), item, pieces, depth, format
         )
 
     @routes.post(
@@ -69,10 +82,14 @@ def router(service: Service) -> APIRouter:
         response_model=models.Explanation,
         responses=_FORMATS,
     )
-    async def explain_by(body: models.ExplainBody) -> Response:
-        """The evidence behind the prediction of an item for someone with these ratings."""
+    async def explain_by(request: Request, body: models.ExplainBody) -> Response:
+        """The evidence behind the prediction of an item for someone with these ratings.
+
+        Users have aliases, unless the key may write.
+        """
         ratings = [(one.item, one.rating) for one in body.ratings]
         return await explained(
+            request,
             lambda answers: answers.guest(ratings, body.without),
             body.item,
             body.pieces,

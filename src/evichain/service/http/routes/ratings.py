@@ -15,7 +15,7 @@ from evichain.ratings.side import Side
 from evichain.service.http import models
 from evichain.service.http.service import Service
 from evichain.service.store import LARGEST_BATCH
-from evichain.service.store.rows import Rating
+from evichain.service.store.rows import Rating, Written
 
 LARGEST_PAGE = 1000
 
@@ -114,24 +114,33 @@ async def written(
                 f"rating {number} is {rating:g}",
                 right=f"Ratings go from {scale.low:g} to {scale.high:g} here.",
             )
-    found = [
-        (
-            service.native(Side.USER, user),
-            service.native(Side.ITEM, item),
-            rating,
-            now if at is None else at,
+
+    def put() -> Written:
+        return service.live.store.put(
+            (
+                service.native(Side.USER, user),
+                service.native(Side.ITEM, item),
+                rating,
+                now if at is None else at,
+            )
+            for user, item, rating, at in rows
         )
-        for user, item, rating, at in rows
-    ]
-    result = await service.write(lambda: service.live.store.put(found))
+
+    result = await service.write(put)
     service.metrics.written.inc(result.new + result.changed)
     return models.Written(**result._asdict(), version=service.live.snapshot.version)
 
 
 async def deleted(service: Service, pairs: Sequence[tuple[str, str]]) -> models.Deleted:
     """Delete ratings."""
-    found = [(service.native(Side.USER, u), service.native(Side.ITEM, i)) for u, i in pairs]
-    count = await service.write(lambda: service.live.store.delete(found))
+
+    def delete() -> int:
+        return service.live.store.delete(
+            (service.native(Side.USER, user), service.native(Side.ITEM, item))
+            for user, item in pairs
+        )
+
+    count = await service.write(delete)
     return models.Deleted(deleted=count, version=service.live.snapshot.version)
 
 

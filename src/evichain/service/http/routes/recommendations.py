@@ -49,7 +49,13 @@ def router(service: Service) -> APIRouter:
             version=answers.snapshot.version,
         )
 
-    # These take less time than handing them to a thread would.
+    async def listed(
+        who: Callable[[Answers], Asker], n: int, include_seen: bool, caution: float, reasons: bool
+    ) -> models.Recommendations:
+        # A list takes less time than handing it to a thread would; its reasons take more.
+        if reasons:
+            return await service.work(recommended, who, n, include_seen, caution, reasons)
+        return recommended(who, n, include_seen, caution, reasons)
 
     @routes.get("/users/{user}/recommendations", summary="Recommend to a user")
     async def recommend(
@@ -65,7 +71,7 @@ def router(service: Service) -> APIRouter:
         `caution` ranks by the estimate less so many of its deviations; `reasons` tells which
         rating of theirs speaks most for each item; `without` leaves ratings of theirs out.
         """
-        return recommended(
+        return await listed(
             lambda answers: answers.user(user, without), n, include_seen, caution, reasons
         )
 
@@ -73,7 +79,7 @@ def router(service: Service) -> APIRouter:
     async def recommend_by(body: models.RecommendBody) -> models.Recommendations:
         """The items that someone with these ratings would rate highest; nothing is stored."""
         rated = [(one.item, one.rating) for one in body.ratings]
-        return recommended(
+        return await listed(
             lambda answers: answers.guest(rated, body.without),
             body.n,
             body.include_seen,

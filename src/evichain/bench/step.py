@@ -4,7 +4,6 @@ Times differ from machine to machine and from minute to minute; what stays is ho
 compares with dense products of the same size, and with the recursion it replaces.
 """
 
-import sys
 import time
 from collections.abc import Callable
 from statistics import median
@@ -20,6 +19,7 @@ from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings
+from evichain.resources import peak_bytes
 from evichain.training.batches import batch_positions
 from evichain.training.memory import keep_freed_memory
 from evichain.training.prefetch import ahead
@@ -60,16 +60,6 @@ def bench_step(
         result["reference_seconds"] = theirs
         result["reference_ratio"] = theirs / ours
     return result
-
-
-def peak_bytes() -> int | None:
-    """The most memory this process has had resident, where the system tells."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any]:

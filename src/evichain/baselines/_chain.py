@@ -1,0 +1,106 @@
+"""What PMF, rowless and columnless models share: they are the chain with other prototypes."""
+
+from abc import abstractmethod
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import Field
+
+from evichain.baselines._base import Baseline, BaselineSettings, Learned
+from evichain.kernels import Floats, Ints
+from evichain.model.chain import Chain
+from evichain.protocol import Predictions
+from evichain.ratings.graph import Graph
+from evichain.ratings.side import Side
+from evichain.recommender import REC
+
+EVERYONE = 2**31 - 1
+"""More prototypes than there can be entities."""
+
+
+class PrototypeSettings(BaselineSettings):
+    """What a chain of prototypes can be told; all of it goes to `evichain.REC`."""
+
+    embedding_size: int = Field(default=20, ge=1)
+    """K: the length of an embedding."""
+    iterations: int = Field(default=2000, ge=0)
+    """Steps, at most."""
+    batch_size: int = Field(default=1000, ge=1)
+    """Ratings in a step."""
+    learning_rate: float = Field(default=5e-3, gt=0)
+    """Adam's step size."""
+    regularization: float = Field(default=2.5, ge=0)
+    """Lambda: the weight of the squared norm of all parameters beside the squared errors of all
+    ratings."""
+    validation: float = Field(default=0.05, ge=0, lt=1)
+    """The part of the training ratings kept aside to stop by; with none, all steps are made."""
+    validate_every: int = Field(default=100, ge=1)
+    """Steps between two looks at the validation ratings."""
+    patience: int = Field(default=5, ge=1)
+    """Looks without an improvement after which training stops."""
+
+
+class GeneratedSettings(PrototypeSettings):
+    """What a chain that generates one side can be told."""
+
+    learning_rate: float = Field(default=2e-3, gt=0)
+    """Adam's step size."""
+    regularization: float = Field(default=1.0, ge=0)
+    """Lambda: the weight of the squared norm of all parameters beside the squared errors of all
+    ratings."""
+    width: int = Field(default=200, ge=1)
+    """Neurons in each hidden layer of the generator."""
+    hidden_layers: int = Field(default=2, ge=1)
+    """Hidden layers of the generator; a linear one follows."""
+    evidence_limit: int = Field(default=80, ge=1)
+    """How many ratings an embedding is generated from, at most."""
+    hide_targets: bool = True
+    """Hide the ratings of a batch from the evidence, so that none helps to predict itself."""
+
+
+Chosen = TypeVar("Chosen", bound=PrototypeSettings)
+
+
+class ChainBaseline(Baseline[Chosen]):
+    """A baseline that is a configuration of `REC`."""
+
+    _chain: REC | None = None
+
+    @abstractmethod
+    def _form(self) -> dict[str, Any]:
+        """What makes the chain this model: who is a prototype, and how deep it goes."""
+
+    @property
+    def chain(self) -> REC:
+        """The recommender behind it, with all that it can do."""
+        return self._chain or REC("paper")
+
+    def _learn(self, graph: Graph, *, progress: bool) -> Learned:
+        told = self.settings.model_dump()
+        # REC's loss has the mean of the squared errors where ours has their sum.
+        told["regularization"] /= max(1, round(len(graph) * (1 - told["validation"])))
+        if not told["validation"]:
+            told["patience"] = 0
+        chain = REC("paper", **told, **self._form()).fit(graph.to_ratings(), progress=progress)
+        self._chain = chain
+
+        def scores(users: Ints, items: Ints) -> Floats:
+            pair = users, items
+            names = (graph.ids[side].values.gather(pair[side]) for side in Side)
+            return np.asarray(chain.predict(*names).estimates, np.float32)
+
+        figures = {name: chain.training[name] for name in ("steps", "seconds", "validation_rmse")}
+        return Learned(scores, _size(chain.engine.chain), figures)
+
+    def _predict(self, asked: tuple[list[Any], list[Any]]) -> Predictions:
+        # The chain knows why it can say nothing of somebody, which scores do not tell.
+        found = self.chain.predict(*asked)
+        return Predictions(self.graph.scale.within(found.estimates), found.reasons)
+
+
+def _size(chain: Chain) -> int:
+    """How many numbers were learned: vectors, and the generator of a side that has none."""
+    stored = [chain.prototypes[side] for side in Side]
+    asked = [chain.generator(side, 0) for side in Side if not len(stored[side])]
+    learned = [*stored, *(part for generator in asked for part in generator.parameters())]
+    return sum(part.numel() for part in learned)

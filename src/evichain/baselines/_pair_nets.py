@@ -1,0 +1,63 @@
+"""Nets that go from a user and an item to a rating, learned by the squared error of batches."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from evichain.baselines._pairs import Pairs
+from evichain.baselines._training import EpochSettings, Learner, batches
+from evichain.kernels import Floats, Ints
+
+
+class PairNetSettings(EpochSettings):
+    """What nets over pairs can be told."""
+
+    batch_size: int = Field(default=1024, ge=1)
+    """Ratings in a step."""
+    averaging: float = Field(default=0.0, ge=0, lt=1)
+    """How much of the running average of weights a step keeps; 0 for no average."""
+    regularization: float = Field(default=10.0, ge=0)
+    """Lambda: the weight of the squared norm of all latent vectors beside the squared errors of
+    all ratings."""
+
+
+class PairNet(nn.Module, ABC):
+    """A net over pairs of users and items."""
+
+    @abstractmethod
+    def forward(self, users: Tensor, items: Tensor) -> Tensor:
+        """The rating of each pair."""
+
+    @abstractmethod
+    def latents(self) -> Iterator[Tensor]:
+        """What is held back by the regularization."""
+
+
+class PairLearner(Learner[PairNet]):
+    """Minimizes `Σ (r - net(u, i))² + λ Σ |latents|²` by Adam, over batches of the first sum."""
+
+    def __init__(
+        self, net: PairNet, pairs: Pairs, settings: PairNetSettings, draws: np.random.Generator
+    ) -> None:
+        super().__init__(net)
+        optimizer = torch.optim.Adam(net.parameters(), settings.learning_rate)
+        self.optimize(optimizer, settings.averaging)
+        self._pairs, self._settings, self._draws = pairs, settings, draws
+
+    def epoch(self) -> None:
+        share = self._settings.regularization / len(self._pairs)
+        for places in batches(len(self._pairs), self._settings.batch_size, self._draws):
+            batch = self._pairs.at(places)
+            found = self.net(torch.from_numpy(batch.users), torch.from_numpy(batch.items))
+            error = (found - torch.from_numpy(batch.ratings)).square().mean()
+            penalty = torch.stack([part.square().sum() for part in self.net.latents()]).sum()
+            self.descend(error + share * penalty)
+
+    @torch.inference_mode()
+    def scores(self, users: Ints, items: Ints) -> Floats:
+        found: Floats = self.result(torch.from_numpy(users), torch.from_numpy(items)).numpy()
+        return found

@@ -1,0 +1,51 @@
+"""Ratings as three parallel arrays, and the part of them that is kept aside."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evichain.kernels import Floats, Ints, Longs
+from evichain.ratings.graph import Graph
+from evichain.ratings.side import Side
+
+FEWEST_TO_CUT = 100
+"""Of fewer ratings than these, none is kept aside: it would tell nothing."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Who rated what, by index, and how."""
+
+    users: Ints
+    items: Ints
+    ratings: Floats
+
+    def __len__(self) -> int:
+        return len(self.ratings)
+
+    def of(self, side: Side) -> Ints:
+        """The entities of a side."""
+        return self.users if side is Side.USER else self.items
+
+    def at(self, places: Longs) -> "Pairs":
+        """The ratings at these places."""
+        return Pairs(self.users[places], self.items[places], self.ratings[places])
+
+
+def all_pairs(graph: Graph) -> Pairs:
+    """All ratings of a graph, in an order that depends on the ids alone."""
+    return Pairs(*graph.pairs(np.arange(len(graph))))
+
+
+def cut(pairs: Pairs, share: float, draws: np.random.Generator) -> tuple[Pairs, Pairs | None]:
+    """The ratings to learn from and, apart from them, a random share to stop by.
+
+    >>> few = Pairs(*np.zeros((2, 200), np.int32), np.zeros(200, np.float32))
+    >>> [len(part) for part in cut(few, 0.1, np.random.default_rng(0))]
+    [180, 20]
+    """
+    held = round(len(pairs) * share)
+    if not held or len(pairs) < FEWEST_TO_CUT:
+        return pairs, None
+    order = draws.permutation(len(pairs))
+    return pairs.at(np.sort(order[held:])), pairs.at(np.sort(order[:held]))

@@ -1,0 +1,94 @@
+"""NNMF: matrix factorization whose inner product has become a neural network."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from evichain.baselines._pair_nets import PairLearner, PairNet, PairNetSettings
+from evichain.baselines._pairs import Pairs
+from evichain.baselines._training import EpochBaseline
+from evichain.ratings.graph import Graph
+from evichain.ratings.side import Side
+
+
+class NNMFSettings(PairNetSettings):
+    """The settings of `NNMF`."""
+
+    epochs: int = Field(default=60, ge=0)
+    """Passes over the training ratings, at most."""
+    annealing: bool = False
+    """Lower the step size along half a cosine, to nothing after the last epoch."""
+    refit: bool = True
+    """Learn again from all ratings, for as many epochs as were best by the validation ratings."""
+    regularization: float = Field(default=1.5, ge=0)
+    """Lambda: the weight of the squared norm of all latent vectors beside the squared errors of
+    all ratings."""
+    averaging: float = Field(default=0.99, ge=0, lt=1)
+    """How much of the running average of weights a step keeps; 0 for no average."""
+    vector_size: int = Field(default=10, ge=1)
+    """D: the length of the vectors that go into the network as they are."""
+    product_size: int = Field(default=60, ge=1)
+    """D': the length of the vectors that go into it multiplied."""
+    width: int = Field(default=50, ge=1)
+    """Sigmoid units in each hidden layer."""
+    hidden_layers: int = Field(default=3, ge=1)
+    """Hidden layers; a linear one follows."""
+
+
+class NNMFNet(PairNet):
+    """`f(U_u, V_i, U'_u ∘ V'_i)`."""
+
+    def __init__(self, counts: tuple[int, int], mean: float, settings: NNMFSettings) -> None:
+        super().__init__()
+        sizes = settings.vector_size, settings.product_size
+        self.vectors = nn.ModuleList(nn.Embedding(counts[side], sizes[0]) for side in Side)
+        self.factors = nn.ModuleList(nn.Embedding(counts[side], sizes[1]) for side in Side)
+        for latent in self.latents():
+            nn.init.normal_(latent, std=0.1)
+        layers: list[nn.Module] = []
+        wide = 2 * sizes[0] + sizes[1]
+        for _ in range(settings.hidden_layers):
+            layers += [nn.Linear(wide, settings.width), nn.Sigmoid()]
+            wide = settings.width
+        last = nn.Linear(wide, 1)
+        nn.init.constant_(last.bias, mean)
+        self.layers = nn.Sequential(*layers, last)
+
+    def latents(self) -> Iterator[Tensor]:
+        for table in (*self.vectors, *self.factors):
+            yield from table.parameters()
+
+    def forward(self, users: Tensor, items: Tensor) -> Tensor:
+        pair = users, items
+        left, right = (self.vectors[side](pair[side]) for side in Side)
+        product = self.factors[Side.USER](users) * self.factors[Side.ITEM](items)
+        found: Tensor = self.layers(torch.cat([left, right, product], dim=1)).squeeze(1)
+        return found
+
+
+class NNMF(EpochBaseline[NNMFSettings]):
+    """Neural Network Matrix Factorization (Dziugaite and Roy, 2015, arXiv:1511.06443).
+
+    The rating of item i by user u is `f(U_u, V_i, U'_u ∘ V'_i)`: a network over a vector of each
+    (length D) and the elementwise product of another vector of each (length D'), all of which are
+    learned together with it by
+
+        min Σ (r_ui - f(U_u, V_i, U'_u ∘ V'_i))² + λ (|U|² + |V|² + |U'|² + |V'|²)
+
+    The paper alternates between network and vectors by RMSprop over all ratings at once; here
+    both are learned at once by Adam over batches, and a running average of the weights answers.
+
+    >>> from evichain.testing import planted_blocks
+    >>> NNMF(epochs=2).fit(planted_blocks()).predict("nobody", 0).reason
+    "unknown user 'nobody'"
+    """
+
+    Settings = NNMFSettings
+
+    def _learner(self, graph: Graph, pairs: Pairs, draws: np.random.Generator) -> PairLearner:
+        counts = len(graph.ids[Side.USER]), len(graph.ids[Side.ITEM])
+        net = NNMFNet(counts, float(pairs.ratings.mean()), self.settings)
+        return PairLearner(net, pairs, self.settings, draws)

@@ -1,0 +1,121 @@
+"""RBM-CF: a Boltzmann machine for each user, all with the same weights."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn.functional import embedding, one_hot
+
+from evichain.baselines._case_nets import CaseBaseline, CaseLearner, CaseNet, CaseSettings
+from evichain.baselines._cases import CasePairs, Cases
+from evichain.baselines._levels import Levels
+from evichain.baselines._units import Seen, dots, gathered, outer, seen
+from evichain.kernels import Floats
+
+
+class RBMSettings(CaseSettings):
+    """The settings of `RBM`."""
+
+    gibbs_steps: int = Field(default=1, ge=1)
+    """T: how often what is seen is drawn again before the weights learn from the difference."""
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    """How much of the step before a step keeps."""
+    weight_decay: float = Field(default=1e-3, ge=0)
+    """How strongly weights are pulled towards nothing."""
+
+
+class RBMNet(CaseNet):
+    """Weights and biases, and the two conditionals of the machine."""
+
+    def __init__(self, frequencies: Floats, hidden_units: int) -> None:
+        super().__init__()
+        self.outward = nn.Parameter(torch.randn(*frequencies.shape, hidden_units) * 0.01)
+        self.bias = nn.Parameter(torch.from_numpy(np.log(frequencies)))
+        self.hidden_bias = nn.Parameter(torch.zeros(hidden_units))
+
+    def seen(self, known: CasePairs, count: int) -> tuple[Tensor, Seen]:
+        """[pairs, K]: the levels that cases have seen, 1 for each that is on; and of what."""
+        pairs, order = seen(known.cases, known.units, (count, len(self.outward)))
+        codes = torch.from_numpy(known.codes[order])
+        return one_hot(codes, self.outward.shape[1]).float(), pairs
+
+    def wake(self, on: Tensor, pairs: Seen) -> Tensor:
+        """`p(h_j = 1 | V)` of each case."""
+        return torch.sigmoid(self.hidden_bias + gathered(on, self.outward, pairs))
+
+    def dream(self, hidden: Tensor, pairs: Seen) -> Tensor:
+        """`p(v_i^k = 1 | h)` of each pair."""
+        bias = embedding(torch.from_numpy(pairs.units), self.bias)
+        return self.probabilities(bias + dots(hidden, self.outward, pairs))
+
+    def hidden(self, known: CasePairs, count: int) -> Tensor:
+        return self.wake(*self.seen(known, count))
+
+    def probabilities(self, scores: Tensor) -> Tensor:
+        return scores.softmax(dim=1)
+
+
+def divergence(net: RBMNet, on: Tensor, pairs: Seen, steps: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Where weights, biases and hidden biases should go: `<v h>` of the data less that after T.
+
+    Args:
+        on: [pairs, K], the levels in the data.
+    """
+    first = net.wake(on, pairs)
+    again, hidden = on, first
+    for _ in range(steps):
+        drawn = net.dream(torch.bernoulli(hidden), pairs).multinomial(1).squeeze(1)
+        again = one_hot(drawn, on.shape[1]).float()
+        hidden = net.wake(again, pairs)
+    weights = outer(on, first, pairs) - outer(again, hidden, pairs)
+    bias = torch.zeros_like(net.bias).index_add(0, torch.from_numpy(pairs.units), on - again)
+    return weights, bias, (first - hidden).sum(dim=0)
+
+
+class RBMLearner(CaseLearner[RBMNet]):
+    """Learns by contrastive divergence."""
+
+    settings: RBMSettings
+
+    @torch.no_grad()
+    def epoch(self) -> None:
+        net = self.net
+        for chosen, count in self.batches():
+            rises = divergence(net, *net.seen(chosen, count), self.settings.gibbs_steps)
+            parts = net.outward, net.bias, net.hidden_bias
+            for part, rise in zip(parts, rises, strict=True):
+                part.grad = -rise / count
+            self.step()
+
+
+class RBM(CaseBaseline[RBMSettings]):
+    """Restricted Boltzmann Machines for Collaborative Filtering (Salakhutdinov et al., 2007, ICML).
+
+    A user's machine has a softmax unit for each item rated; all machines share their weights:
+
+        p(v_i^k = 1 | h) = exp(b_i^k + Σ_j h_j W_ij^k) / Σ_l exp(b_i^l + Σ_j h_j W_ij^l)
+        p(h_j = 1 | V)   = σ(b_j + Σ_i Σ_k v_i^k W_ij^k)
+
+    They are learned by contrastive divergence, `ΔW = ε (<v h>_data - <v h>_T)`. A rating is
+    predicted from the probabilities of the hidden units given all ratings of the user, as the
+    expected level (the paper's mean-field form).
+    """
+
+    Settings = RBMSettings
+
+    def _case_learner(
+        self, frequencies: Floats, cases: Cases, levels: Levels, draws: np.random.Generator
+    ) -> CaseLearner[Any]:
+        settings = self.settings
+        net = RBMNet(frequencies, settings.hidden_units)
+        learner = RBMLearner(net, cases, levels, settings, draws)
+        groups = [
+            {"params": [net.outward], "weight_decay": settings.weight_decay},
+            {"params": [net.bias, net.hidden_bias], "weight_decay": 0.0},
+        ]
+        learner.optimize(
+            torch.optim.SGD(groups, settings.learning_rate, momentum=settings.momentum)
+        )
+        return learner

@@ -1,0 +1,152 @@
+"""How the cost of a step and the memory grow with the data, on made-up ratings of any number.
+
+Each piece of work has a process of its own, since the most memory that a process ever had is
+all that the system tells.
+"""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from evichain.evidence.pool import Pool
+from evichain.ratings.conversion import convert_parquet
+from evichain.ratings.graph import Graph
+from evichain.ratings.synthetic import Synthetic
+from evichain.recommender import REC
+from evichain.resources import peak_bytes
+from evichain.training.trainer import make_batch
+
+_WARM_UP = 3
+
+Figures = dict[str, Any]
+Say = Callable[[str], None]
+
+
+def bench_scale(
+    sizes: Sequence[int],
+    cache: Path,
+    *,
+    recipe: str = "plus",
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    repeats: int = 10,
+    say: Say = lambda line: None,
+) -> Figures:
+    """Make sets of so many ratings, convert them to graphs and train on these for some steps.
+
+    Args:
+        sizes: how many ratings the sets have.
+        cache: where sets and graphs are kept for the next time.
+        changes: settings in place of the recipe's.
+        repeats: steps to take the median of.
+
+    Returns `sizes`, with the seconds of each piece of work, those in which it had a processor,
+    and its peak memory; `step_ratio`, a step on the largest set over one on the smallest, and
+    the same of processor time, for machines that do something else too; and `peak_bytes`, the
+    most memory of all.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    found = []
+    for size in sorted(sizes):
+        place = cache / f"{size}-{seed}"
+        made = _kept(place, "generate", say, _generate, size, seed, place)
+        graph = _kept(place, "convert", say, _convert, place)
+        say(f"{size:,} ratings: {repeats} steps")
+        steps = _apart(_train, place, recipe, dict(changes or {}), seed, repeats)
+        found.append({**made, **graph, **steps})
+    memory = [
+        one[f"{work}_peak_bytes"] for one in found for work in ("generate", "convert", "step")
+    ]
+    return {
+        "sizes": found,
+        "step_ratio": found[-1]["step_seconds"] / found[0]["step_seconds"],
+        "step_cpu_ratio": found[-1]["step_cpu_seconds"] / found[0]["step_cpu_seconds"],
+        "parameters": found[-1]["parameters"],
+        "peak_bytes": max((peak for peak in memory if peak), default=None),
+    }
+
+
+def _apart(work: Callable[..., Figures], *arguments: Any) -> Figures:
+    """Do a piece of work in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(work, *arguments).result()
+
+
+def _kept(
+    place: Path, name: str, say: Say, work: Callable[..., Figures], *arguments: Any
+) -> Figures:
+    """The figures of a piece of work, done now or found from when it was."""
+    note = place / f"{name}.json"
+    if not note.exists():
+        say(f"{place.name}: {name}")
+        place.mkdir(exist_ok=True)
+        note.write_text(json.dumps(_apart(work, *arguments)) + "\n")
+    figures: Figures = json.loads(note.read_text())
+    return figures
+
+
+class _Clock:
+    """The time of a piece of work from here on."""
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter(), time.process_time()
+
+    def told(self, name: str) -> Figures:
+        return {
+            f"{name}_seconds": time.perf_counter() - self._begun[0],
+            f"{name}_cpu_seconds": time.process_time() - self._begun[1],
+            f"{name}_peak_bytes": peak_bytes(),
+        }
+
+
+def _generate(size: int, seed: int, place: Path) -> Figures:
+    folder = place / "ratings"
+    shutil.rmtree(folder, ignore_errors=True)  # half of a set, if a run was ended
+    clock = _Clock()
+    card = Synthetic(size, seed=seed).write(folder)
+    kept = ("ratings", "users", "items", "floor_rmse", "mean_rmse")
+    return {name: card[name] for name in kept} | clock.told("generate")
+
+
+def _convert(place: Path) -> Figures:
+    folder = place / "graph"
+    shutil.rmtree(folder, ignore_errors=True)
+    clock = _Clock()
+    convert_parquet(place / "ratings", folder)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    return clock.told("convert") | {"graph_bytes": size}
+
+
+def _train(
+    place: Path, recipe: str, changes: Mapping[str, Any], seed: int, repeats: int
+) -> Figures:
+    """Train for some steps, as anyone would; they are timed as they come."""
+    graph = Graph.load(place / "graph")
+    settings = {"iterations": _WARM_UP + repeats, "validation": 0, "patience": 0, "seed": seed}
+    ends = list[tuple[float, float]]()
+    model = REC(recipe, **settings, **changes).fit(
+        graph, watch=lambda *_: ends.append((time.perf_counter(), time.process_time()))
+    )
+    steps = [(after[0] - last[0], after[1] - last[1]) for last, after in pairwise(ends)]
+    seconds, busy = (median(times[_WARM_UP - 1 :]) for times in zip(*steps, strict=True))
+    chosen = model.settings
+    pool = Pool.most_rated(graph, (chosen.prototype_users, chosen.prototype_items))
+    peak = peak_bytes()
+    plan = make_batch(pool, chosen.policy, chosen.training, 0).plan
+    return {
+        "step_seconds": seconds,
+        "step_cpu_seconds": busy,
+        "step_peak_bytes": peak,
+        "batch_size": chosen.batch_size,
+        "evidence_limit": chosen.evidence_limit,
+        "pairs": plan.pairs,
+        "links": plan.links,
+        "parameters": model.parameter_count,
+    }

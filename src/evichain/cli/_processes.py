@@ -1,0 +1,143 @@
+"""The same command in several processes that train one model together."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from evichain.cli._errors import INTERRUPTED, USER_ERROR
+
+LOST = 1
+"""The status of a run that lost one of its processes."""
+
+_LAUNCHED = "EVICHAIN_LAUNCHED"
+_POLL, _PATIENCE = 0.05, 10.0
+
+Workers = list["subprocess.Popen[bytes]"]
+
+
+def is_worker() -> bool:
+    """Whether this process is one of several already, whoever started it."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def is_first() -> bool:
+    """Whether it is the one that checks, writes and speaks."""
+    return not is_worker() or os.environ.get("RANK", "0") == "0"
+
+
+def is_launched() -> bool:
+    """Whether it was started by `run_processes`, which then says what became of the run."""
+    return _LAUNCHED in os.environ
+
+
+def run_processes(count: int, arguments: Sequence[str], run: Path | None) -> NoReturn:
+    """Run the command in so many processes and end as they do.
+
+    Args:
+        arguments: of the command.
+        run: the folder with the checkpoints, if there is one.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="evichain-") as folder,
+        _started(count, arguments, Path(folder)) as workers,
+    ):
+        statuses = _ended(workers)
+        if not any(statuses):
+            sys.exit(0)
+        for status in (INTERRUPTED, USER_ERROR):
+            if status in statuses:  # of which the first process has said why
+                sys.exit(status)
+        what = _loss(statuses, Path(folder))
+    left = "Without a run folder (--run) there is no checkpoint to go on from."
+    if run is not None:
+        left = f"With --resume it goes on from the checkpoint in {run}."
+    typer.echo(f"error: {what}\n{left}", err=True)
+    sys.exit(LOST)
+
+
+@contextmanager
+def _started(count: int, arguments: Sequence[str], folder: Path) -> Iterator[Workers]:
+    """The processes; whatever happens, none is left behind."""
+    workers: Workers = []
+    command = [sys.executable, "-m", "evichain", *arguments]
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        for rank in range(count):
+            environment = _environment(rank, count, folder / "meeting")
+            if rank == 0:
+                workers.append(subprocess.Popen(command, env=environment))
+                continue
+            with _said(folder, rank).open("wb") as said:
+                workers.append(
+                    subprocess.Popen(
+                        command, env=environment, stdout=subprocess.DEVNULL, stderr=said
+                    )
+                )
+        yield workers
+    finally:
+        for worker in workers:
+            if worker.poll() is None:
+                worker.kill()
+            worker.wait()
+        signal.signal(signal.SIGTERM, before)
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    """End by way of `finally`."""
+    sys.exit(128 + number)
+
+
+def _environment(rank: int, count: int, meeting: Path) -> dict[str, str]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        # The cores are shared out, unless the user knows better.
+        "OMP_NUM_THREADS": str(max(1, (cores or 1) // count)),
+        **os.environ,
+        "RANK": str(rank),
+        "WORLD_SIZE": str(count),
+        "EVICHAIN_RENDEZVOUS": meeting.as_uri(),
+        _LAUNCHED: "1",
+    }
+
+
+def _ended(workers: Workers) -> list[int | None]:
+    """How each has ended; None for those that still run a while after another has failed."""
+    try:
+        failed = None
+        while any(worker.poll() is None for worker in workers):
+            if any(worker.returncode for worker in workers):
+                failed = failed or time.monotonic()
+                if time.monotonic() - failed > _PATIENCE:
+                    break
+            time.sleep(_POLL)
+    except KeyboardInterrupt:
+        # They have been interrupted too, and the first says so.
+        for worker in workers:
+            worker.wait()
+    return [worker.returncode for worker in workers]
+
+
+def _said(folder: Path, rank: int) -> Path:
+    return folder / f"said-{rank}"
+
+
+def _loss(statuses: Sequence[int | None], folder: Path) -> str:
+    """Which process went: one that was killed before one that failed, perhaps for that reason."""
+    rank, status = min(
+        ((rank, status) for rank, status in enumerate(statuses) if status),
+        key=lambda ended: ended[1],
+    )
+    which = f"process {rank + 1} of {len(statuses)}"
+    if status < 0:
+        return f"{which} was ended by {signal.Signals(-status).name}"
+    said = _said(folder, rank).read_text(errors="replace").splitlines() if rank else []
+    return f"{which} failed with status {status}" + (f" ({said[-1]})" if said else "")

@@ -1,0 +1,132 @@
+"""`evichain baseline`: the recommenders to compare with, listed, described, trained and tested."""
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from evichain.cli._errors import OptionError
+from evichain.cli._loading import load_parts
+from evichain.cli._options import Json, Seed, Split, examples, single
+from evichain.cli._output import note, print_json, print_table, said
+from evichain.cli._scores import count_seen, print_scores, say_doubts, scores
+from evichain.cli._settings import Assignments, assigned
+
+verb = single()
+
+
+@verb.command(
+    epilog=examples(
+        "evichain baseline",
+        "evichain baseline nnmf",
+        "evichain baseline nnmf ml-100k --split random:0.9 --seed 1",
+        "evichain baseline pmf ml-1m --split random:0.9 --set iterations=8000 --json",
+    )
+)
+def baseline(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Which one; without it, all are listed."),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="A name that `evichain data list` shows, or a path; without it, the settings "
+            "are listed.",
+        ),
+    ] = None,
+    split: Split = None,
+    seed: Seed = 0,
+    set_: Assignments = None,
+    json: Json = False,
+) -> None:
+    """Train and test one of the recommenders that REC is compared with.
+
+    The seed is that of the split and of the recommender. The test part is read once, at the end.
+    """
+    settings = {"seed": seed, **assigned(set_)}
+    if name is None:
+        _list(json=json)
+    elif data is None:
+        if split is not None or set_:
+            raise OptionError("no data to train on", right="Name it after the baseline.")
+        _describe(name, json=json)
+    else:
+        _train(name, data, split, seed, settings, json=json)
+
+
+def _list(*, json: bool) -> None:
+    from evichain.baselines import BASELINES
+
+    if not json:
+        rows = [(name, entry.about) for name, entry in BASELINES.items()]
+        print_table("Baselines", ("name", "about"), rows)
+        return
+    known = []
+    for name, entry in BASELINES.items():
+        figures = [
+            {"data": data, "split": split, "rmse": rmse}
+            for (data, split), rmse in entry.published.items()
+        ]
+        known.append({"name": name, "about": entry.about, "published": figures})
+    print_json({"baselines": known})
+
+
+def _describe(name: str, *, json: bool) -> None:
+    from evichain.baselines import BASELINES, baseline_class
+
+    fields = baseline_class(name).Settings.model_fields
+    about = {key: " ".join((field.description or "").split()) for key, field in fields.items()}
+    if json:
+        settings = {
+            key: {"default": field.default, "about": about[key]} for key, field in fields.items()
+        }
+        print_json({"name": name, "about": BASELINES[name].about, "settings": settings})
+        return
+    rows = [(key, said(field.default), about[key]) for key, field in fields.items()]
+    print_table(f"{name}: {BASELINES[name].about}", ("setting", "default", "about"), rows)
+
+
+def _train(
+    name: str, data: str, split: str | None, seed: int, settings: dict[str, Any], *, json: bool
+) -> None:
+    from evichain.baselines import BASELINES, make_baseline
+    from evichain.evaluation import evaluate
+
+    model = make_baseline(name, **settings)
+    parts = load_parts(data, split, seed)
+    begun = time.perf_counter()
+    model.fit(parts.train, progress=True)
+    seconds = time.perf_counter() - begun
+    if parts.later is not None:
+        if hasattr(model, "add"):
+            model.add(parts.later)
+        else:
+            note(f"{name} cannot take in the {len(parts.later):,} ratings that come later")
+    evaluation, seen = None, None
+    if parts.test is not None:
+        evaluation, seen = evaluate(model, parts.test), count_seen(model.graph, parts.test)
+        say_doubts(evaluation, seen, parts.name)
+    published = BASELINES[name].published.get((data, parts.name or ""))
+    found: dict[str, Any] = {
+        "baseline": name,
+        "data": data,
+        "split": parts.name,
+        "seed": seed,
+        **scores(evaluation),
+        "published_rmse": published,
+        "seen": seen,
+        "train_ratings": len(parts.train),
+        "validation_rmse": model.training.get("validation_rmse"),
+        "parameters": model.parameter_count,
+        "seconds": seconds,
+        "training": model.training,
+        "settings": model.settings.model_dump(),
+    }
+    if json:
+        print_json(found)
+        return
+    title = ", ".join(part for part in (name, data, parts.name) if part)
+    more = {"published RMSE": f"{published:.3f}" if published else None}
+    print_scores(f"{title}, seed {seed}", {**found, "paper_rmse": None}, more)

@@ -1,0 +1,97 @@
+"""`evichain paper`: the tables and figures of the paper, made again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evichain.cli._files import check_place
+from evichain.cli._options import Json, examples, single
+from evichain.cli._output import note, print_json
+
+verb = single()
+
+_ALL = "all"
+
+
+@verb.command(
+    epilog=examples(
+        "evichain paper complexity --data ml-100k",
+        "evichain paper rmse-table --seed 0 --seed 1 --out results",
+        "evichain paper scaling --data ml-100k --data ml-1m --data my/ratings.parquet",
+        "evichain paper all --quick",
+    )
+)
+def paper(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="rmse-table, online, convergence, complexity, cold-start, trace, scaling or all.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DATA",
+            help="A name of `evichain data list` or a path; may be given again and again. By "
+            "default ml-100k and ml-1m, and ml-10m where it was fetched; ml-100k with --quick.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Everything random is drawn from it; given again and again, tables have the "
+            "mean. [default: 0]",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the results go, and what is kept of them.")
+    ] = Path("results"),
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Few ratings and few steps: about a minute, to see it work."),
+    ] = False,
+    anew: Annotated[
+        bool,
+        typer.Option(
+            "--anew", help="Measure again what is asked for, whatever was measured before."
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Make a table or a figure of the paper again, ours beside the paper's.
+
+    Writes NAME.json, NAME.md and NAME.png. What has been measured is kept in DIR/cells and not
+    measured again: the same call goes on where it was ended.
+    """
+    from evichain.experiments import EXPERIMENTS, make_experiment
+
+    names = list(EXPERIMENTS) if name == _ALL else [name]
+    for one in names:
+        make_experiment(one)
+    check_place(out / "cells")
+
+    from evichain.experiments.frame import Request
+    from evichain.experiments.running import run
+    from evichain.experiments.sources import default_data
+
+    request = Request(data or default_data(quick=quick), seed or [0], quick)
+    outcomes = [run(one, request, out, anew=anew, progress=True, say=note) for one in names]
+    if json:
+        print_json(
+            {
+                "experiments": [outcome.document for outcome in outcomes],
+                "files": [path for outcome in outcomes for path in outcome.files],
+                "measured": sum(outcome.measured for outcome in outcomes),
+            }
+        )
+        return
+    for outcome in outcomes:
+        typer.echo(outcome.page)
+        note(f"written: {', '.join(map(str, outcome.files))}")

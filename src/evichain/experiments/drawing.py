@@ -1,0 +1,111 @@
+"""What the pictures share: colours, axes, and how they are written."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evichain.errors import SettingsError
+from evichain.experiments.frame import Results
+from evichain.experiments.report import Report
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+
+INK, MUTED, GRID, REPORTED = "#1d2333", "#626a7c", "#e3e6ee", "#8b93a5"
+"""Of text, of lesser text, of lines behind, and of what the paper reports."""
+
+COLOURS = {
+    "paper": "#4453c4",
+    "plus": "#bd5a06",
+    "pmf": "#2f9e8f",
+    "gc-mc": "#b3263f",
+    "online-mf": "#7a5ab8",
+    "mean": "#9aa2b3",
+}
+"""Of the systems that appear in more than one picture."""
+
+_DOTS = 150
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.labelcolor": MUTED,
+    "axes.edgecolor": GRID,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+}
+
+
+def check_installed() -> None:
+    """Complain, before the work is done, if pictures could not be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as missing:
+        raise SettingsError(
+            "pictures need Matplotlib, which is not installed",
+            right="Install it with: pip install 'evichain[paper]'",
+        ) from missing
+
+
+def save_png(report: Report, path: Path) -> None:
+    """Draw the picture of a report."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # Not by pyplot, which keeps every figure and may look for a screen.
+    with matplotlib.rc_context(_STYLE):  # type: ignore[arg-type]
+        figure = Figure(figsize=report.size, layout="constrained")
+        FigureCanvasAgg(figure)
+        report.draw(figure)
+        beside = path.with_name(f".{path.name}")
+        figure.savefig(beside, dpi=_DOTS, format="png", metadata={"Software": None})
+    beside.replace(path)
+
+
+def by_data(results: Results, figure: "Figure") -> "Iterator[tuple[Axes, Results]]":
+    """Axes beside each other, one for each data set, with what was found there."""
+    datas = results.distinct("data")
+    for axes, data in zip(panels(figure, datas), datas, strict=True):
+        yield axes, results.where(data=data)
+
+
+def panels(figure: "FigureBase", titles: Sequence[str]) -> "list[Axes]":
+    """Axes beside each other, one for each title."""
+    row = figure.subplots(1, len(titles), squeeze=False)[0]
+    for axes, title in zip(row, titles, strict=True):
+        axes.set_title(title)
+    return list(row)
+
+
+def plain_numbers(axes: "Axes", which: str = "y") -> None:
+    """Write the numbers of a logarithmic axis as people read them: 2 M, not 2 × 10⁶."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def short(value: float) -> str:
+    """A number in little room.
+
+    >>> short(0.25), short(950), short(19_391_011), short(3.49e9)
+    ('0.25', '950', '19.4 M', '3.49 G')
+    """
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.3g}"

@@ -1,0 +1,174 @@
+"""What an experiment is: cells to measure one by one, and a report on what was found.
+
+A cell is a function of what it says it is of, so that one that was measured is never measured
+again, and a report is made of what cells have found and nothing else.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import product
+from statistics import fmean, stdev
+from typing import Any, ClassVar
+
+from evichain.errors import SettingsError
+from evichain.experiments.report import Report
+from evichain.experiments.sources import Source
+
+Found = Mapping[str, Any]
+"""What a cell has found: figures by name, ready for JSON."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of an experiment.
+
+    Attributes:
+        data: names or paths of data sets.
+        seeds: everything random is drawn from them; tables have the mean.
+        quick: few ratings and few steps, to see that it works: the figures mean nothing.
+    """
+
+    data: Sequence[str]
+    seeds: Sequence[int] = (0,)
+    quick: bool = False
+
+    def __post_init__(self) -> None:
+        labels = [source.label for source in self.sources]
+        twice = next((label for label in labels if labels.count(label) > 1), None)
+        if twice is not None:
+            raise SettingsError(
+                f"two data sets are called {twice!r}",
+                right="Give each once, and name files or folders so that tables can tell them.",
+            )
+
+    @property
+    def sources(self) -> list[Source]:
+        """The data sets."""
+        return [Source(data, self.quick) for data in self.data]
+
+    def over(self, *kinds: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+        """Every data set with one of each kind and every seed, the seed last.
+
+        >>> [combination[1:] for combination in Request(["a"], (0, 1)).over("xy")]
+        [('x', 0), ('x', 1), ('y', 0), ('y', 1)]
+        """
+        return product(self.sources, *kinds, self.seeds)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement.
+
+    Attributes:
+        source: the data.
+        of: all that the outcome depends on beside the data, by name: system, settings, seed, ...
+        measure: makes it; told whether to show its progress.
+        shown: which of `of` people are told.
+    """
+
+    source: Source
+    of: Mapping[str, Any]
+    measure: Callable[[bool], Found]
+    shown: Sequence[str] = ("system", "split", "seed")
+
+    @property
+    def name(self) -> str:
+        """What is measured, in a line."""
+        told = [f"{key} {self.of[key]}" for key in self.shown if key in self.of]
+        return ", ".join([self.source.label, *told])
+
+    def identity(self, experiment: str, version: str) -> dict[str, Any]:
+        """All that the outcome depends on."""
+        return {
+            "experiment": experiment,
+            "version": version,
+            "data": self.source.label,
+            "paper_name": self.source.paper_name,
+            "digest": self.source.identity,
+            "quick": self.source.quick,
+            **json.loads(json.dumps(self.of)),
+        }
+
+
+def key_of(identity: Mapping[str, Any]) -> str:
+    """A name that no other cell has."""
+    text = json.dumps(identity, sort_keys=True)
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a cell has found, how long that took, and what it was of."""
+
+    of: Mapping[str, Any]
+    found: Found
+    seconds: float
+
+    def __getitem__(self, name: str) -> Any:
+        return self.found[name] if name in self.found else self.of[name]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What cells have found, to choose from.
+
+    >>> results = Results([Measured({"seed": s}, {"rmse": 0.9 + s / 100}, 1.0) for s in (1, 3)])
+    >>> round(results.mean("rmse"), 3), results.where(seed=3).mean("rmse"), results.said("rmse")
+    (0.92, 0.93, '0.920 ± 0.014')
+    """
+
+    cells: Sequence[Measured] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Measured]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def where(self, **of: Any) -> "Results":
+        """Those that are of this."""
+        chosen = of.items()
+        return Results([c for c in self.cells if all(c.of.get(k) == v for k, v in chosen)])
+
+    def distinct(self, name: str) -> list[Any]:
+        """What there is of a kind, in the order of the cells."""
+        return list(dict.fromkeys(cell[name] for cell in self.cells))
+
+    def values(self, name: str) -> list[float]:
+        """A figure of each cell."""
+        return [cell[name] for cell in self.cells]
+
+    def mean(self, name: str) -> float:
+        """The mean of a figure."""
+        return fmean(self.values(name))
+
+    def said(self, name: str, decimals: int = 3) -> str | None:
+        """The mean of a figure, with the deviation where there are several; None of none."""
+        values = self.values(name)
+        if not values:
+            return None
+        spread = f" ± {stdev(values):.{decimals}f}" if len(values) > 1 else ""
+        return f"{fmean(values):.{decimals}f}{spread}"
+
+
+class Experiment(ABC):
+    """A table or figure of the paper.
+
+    Attributes:
+        title: what it shows.
+        claim: what the paper says.
+    """
+
+    title: ClassVar[str]
+    claim: ClassVar[str]
+
+    @abstractmethod
+    def cells(self, request: Request) -> Iterable[Cell]:
+        """All that has to be measured, cheap or important parts first."""
+
+    @abstractmethod
+    def report(self, results: Results) -> Report:
+        """What was found, beside what the paper has."""

@@ -1,0 +1,162 @@
+"""Runs an experiment: keeps what each cell has found, and writes the report.
+
+A cell that was measured in the same folder, of the same data and with the same settings, is read
+instead of measured, so that a run that was ended goes on where it was, and a longer one (more
+data, more seeds) adds to it.
+"""
+
+import json
+import os
+import platform
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from evichain import __version__
+from evichain.errors import SettingsError
+from evichain.experiments import make_experiment
+from evichain.experiments.drawing import check_installed, save_png
+from evichain.experiments.frame import Cell, Measured, Request, Results, key_of
+from evichain.experiments.report import markdown
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an experiment.
+
+    Attributes:
+        document: the whole of it, as it stands in the JSON file.
+        page: the Markdown.
+        files: what was written.
+        measured: how many cells were measured just now; the others were there.
+    """
+
+    name: str
+    document: Mapping[str, Any]
+    page: str
+    files: list[Path]
+    measured: int
+
+
+def run(
+    name: str,
+    request: Request,
+    out: Path,
+    *,
+    anew: bool = False,
+    progress: bool = False,
+    say: Say = lambda line: None,
+) -> Outcome:
+    """Make an experiment and write its report into a folder.
+
+    Args:
+        out: where to; what cells have found is kept there, in `cells/NAME`.
+        anew: forget what these cells have found before.
+        progress: show progress bars.
+        say: told of each cell.
+    """
+    experiment = make_experiment(name)
+    check_installed()
+    kept = out / "cells" / name
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(
+            f"results cannot be kept here ({error.strerror})",
+            where=str(out),
+            right="Name a folder that can be written to.",
+        ) from error
+    cells = list(experiment.cells(request))
+    for cell in cells if anew else ():
+        _place(kept, name, cell).unlink(missing_ok=True)
+    found, measured = [], 0
+    for number, cell in enumerate(cells, 1):
+        line = f"{name} {number}/{len(cells)}: {cell.name}"
+        result = _kept(kept, name, cell)
+        if result is None:
+            say(line)
+            result = _measure(kept, name, cell, progress=progress)
+            measured += 1
+        else:
+            say(f"{line} (measured before)")
+        found.append(result)
+    report = experiment.report(Results(found))
+    command = _command(name, request)
+    document = {
+        "experiment": name,
+        "title": experiment.title,
+        "command": command,
+        "quick": request.quick,
+        "seeds": list(request.seeds),
+        "versions": {
+            "evichain": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
+        "tables": [table.to_dict() for table in report.tables],
+        "remarks": list(report.remarks),
+        "cells": [{"of": m.of, "found": m.found, "seconds": m.seconds} for m in found],
+    }
+    page = markdown(
+        report,
+        name=name,
+        title=experiment.title,
+        claim=experiment.claim,
+        command=command,
+        quick=request.quick,
+    )
+    texts = {".json": json.dumps(document, indent=1) + "\n", ".md": page, **report.files}
+    files = [out / f"{name}{end}" for end in (*texts, ".png")]
+    for path, text in zip(files, texts.values(), strict=False):
+        _write(path, text)
+    save_png(report, files[-1])
+    return Outcome(name, document, page, files, measured)
+
+
+def _place(folder: Path, name: str, cell: Cell) -> Path:
+    return folder / f"{key_of(cell.identity(name, __version__))}.json"
+
+
+def _kept(folder: Path, name: str, cell: Cell) -> Measured | None:
+    """What a cell found before; None if it did not, or if that was cut off or is of another."""
+    try:
+        saved = json.loads(_place(folder, name, cell).read_text("utf-8"))
+        if saved["of"] != cell.identity(name, __version__):
+            return None
+        return Measured(saved["of"], saved["found"], saved["seconds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _measure(folder: Path, name: str, cell: Cell, *, progress: bool) -> Measured:
+    identity = cell.identity(name, __version__)
+    begun = time.perf_counter()
+    found = cell.measure(progress)
+    seconds = round(time.perf_counter() - begun, 3)
+    saved = {"of": identity, "found": found, "seconds": seconds}
+    text = json.dumps(saved, indent=1, allow_nan=False)
+    _write(_place(folder, name, cell), text + "\n")
+    # As it will be read: JSON knows no tuples, and no keys but text.
+    return Measured(identity, json.loads(text)["found"], seconds)
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def _command(name: str, request: Request) -> str:
+    parts = ["evichain", "paper", name]
+    for data in request.data:
+        parts += ["--data", data]
+    for seed in request.seeds:
+        parts += ["--seed", str(seed)]
+    return shlex.join([*parts, *(["--quick"] if request.quick else [])])

@@ -1,0 +1,98 @@
+"""The systems that are compared: our two recipes and every baseline, made the same way."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from pydantic import BaseModel
+
+from evichain.baselines import make_baseline
+from evichain.experiments.sources import Source
+from evichain.protocol import Recommender
+from evichain.ratings.table import Ratings
+from evichain.recipes import RECIPES
+from evichain.recommender import REC
+
+QUICK: Mapping[str, Any] = {
+    "iterations": 20,
+    "epochs": 2,
+    "passes": 1,
+    "pretrain_iterations": 50,
+    "refit": False,
+}
+"""How little a system learns in a quick run, as far as it knows the settings."""
+
+NAMES = {
+    "paper": "REC, recipe `paper`",
+    "plus": "REC, recipe `plus`",
+    "pmf": "PMF",
+    "nnmf": "NNMF",
+    "biased-mf": "Biased-MF",
+    "cf-nade": "CF-NADE",
+    "svd++": "SVD++",
+    "item-knn": "item kNN",
+    "gc-mc": "GC-MC",
+    "ncf": "NCF",
+    "rbm": "RBM-CF",
+    "prank": "PRank",
+    "online-mf": "online MF",
+    "mean": "guessing the mean",
+}
+"""What people call systems, where that is not their name here."""
+
+
+class System(Recommender, Protocol):
+    """A recommender that says what it was told and how large it is."""
+
+    @property
+    def settings(self) -> BaseModel:
+        """All settings, those that were not given too."""
+        ...
+
+    @property
+    def parameter_count(self) -> int:
+        """How many numbers were learned."""
+        ...
+
+
+@runtime_checkable
+class Growing(Recommender, Protocol):
+    """A recommender that takes in ratings after training."""
+
+    def add(self, ratings: Any) -> Self:
+        """Take in new ratings, users and items; nothing is retrained."""
+        ...
+
+
+def make_system(system: str, source: Source, seed: int) -> System:
+    """A system, ready to learn: `paper` with the paper's settings for such data."""
+    told: dict[str, Any] = {"seed": seed}
+    if system == "paper":
+        told |= source.way.standard
+    if source.quick:
+        known = _made(system, {}).settings.model_dump()
+        # Where nothing is pretrained, nothing can be.
+        told |= {name: value for name, value in QUICK.items() if known.get(name)}
+    return _made(system, told)
+
+
+def settings_of(system: str, source: Source, seed: int) -> dict[str, Any]:
+    """All that a system is told, to know its results by."""
+    return make_system(system, source, seed).settings.model_dump()
+
+
+def mean_rmse(train: Ratings, test: Ratings) -> float:
+    """The error of guessing the mean of what was learned from.
+
+    >>> train, test = (Ratings.from_arrays([0, 1], [0, 1], rated) for rated in ([2, 4], [1, 5]))
+    >>> mean_rmse(train, test)
+    2.0
+    """
+    wrong = test.frame["rating"].to_numpy().astype(np.float64) - train.mean
+    return float(np.sqrt(np.mean(np.square(wrong))))
+
+
+def _made(system: str, settings: Mapping[str, Any]) -> System:
+    if system in RECIPES:
+        return REC(system, **settings)
+    return make_baseline(system, **settings)

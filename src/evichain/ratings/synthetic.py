@@ -1,0 +1,243 @@
+"""Made-up ratings of any number, with a structure that is known: for tests of scale.
+
+`r = clip(round(mean + b_u + c_i + p_u . q_i + noise))` in half stars. Everything is drawn by
+hashes of (seed, user, item), so that any part of a set can be made alone and in any order, and
+what a rating would be expected to be can be told for every pair, rated or not.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evichain.errors import SettingsError
+from evichain.kernels import Floats, Ints, Longs, kernel
+from evichain.progress import progress as progress_bar
+from evichain.ratings._normals import (
+    Doubles,
+    after_rounding,
+    alias_table,
+    at,
+    normal,
+    normals,
+)
+from evichain.ratings.hashing import mix
+
+CARD = "synthetic.json"
+_PART = 1 << 22
+
+_MEAN, _USER_BIAS, _ITEM_BIAS, _TASTE = 3.3, 0.4, 0.45, 0.6
+_SPREAD = 1.2
+"""Of the logarithm of the number of ratings of a user."""
+_TAIL, _HEAD = 1.3, 200
+"""The n-th most popular item has `1 / (n + items / _HEAD) ** _TAIL` of the ratings."""
+_LARGEST_SHARE = 4
+"""Nobody rates more than one in so many items."""
+
+# What a draw is for: seeds of different draws must differ.
+_DEGREE, _ORDER, _USER, _ITEM, _PICK, _NOISE = range(6)
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """A set of ratings that can be made.
+
+    Args:
+        ratings: how many.
+        users: how many; a hundredth of the ratings by default.
+        items: how many; by default they grow with the root of the ratings.
+        rank: of the planted structure.
+        noise: the standard deviation of what nobody can predict.
+
+    >>> made = Synthetic(ratings=2000, users=50, items=400, seed=1)
+    >>> sum(len(part) for part in made.parts())
+    2000
+    """
+
+    ratings: int
+    users: int = 0
+    items: int = 0
+    rank: int = 4
+    noise: float = 0.8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "users", self.users or max(self.ratings // 100, 4))
+        object.__setattr__(self, "items", self.items or max(round(8 * self.ratings**0.5), 1000))
+        most = self.users * self._most
+        if not self.users <= self.ratings <= most:
+            raise SettingsError(
+                f"{self.ratings:,} ratings by {self.users:,} users of {self.items:,} items",
+                right=f"So many users and items have from {self.users:,} to {most:,} ratings.",
+            )
+        if max(self.users, self.items) >= 2**31 or self.rank < 0 or self.noise < 0:
+            raise SettingsError(
+                "cannot be made so",
+                right="Fewer than 2**31 users and items; neither rank nor noise below 0.",
+            )
+
+    @property
+    def _most(self) -> int:
+        return max(self.items // _LARGEST_SHARE, 1)
+
+    def _seed(self, purpose: int) -> np.uint64:
+        return np.uint64(mix(np.uint64(8 * self.seed + purpose)))
+
+    @cached_property
+    def degrees(self) -> Longs:
+        """How many ratings each user has: lognormal, up to a share of all items."""
+        weights = np.exp(_SPREAD * normals(self._seed(_DEGREE), self.users, 1)[:, 0])
+        degrees = np.ones(self.users, np.int64)
+        while missing := self.ratings - int(degrees.sum()):
+            free = np.where(degrees < self._most, weights, 0.0)
+            more = (free * (missing / free.sum())).astype(np.int64)
+            if not more.any():
+                more[np.flatnonzero(free)[:missing]] = 1
+            degrees = np.minimum(degrees + more, self._most)
+        return degrees
+
+    @cached_property
+    def _picking(self) -> tuple[Doubles, Ints]:
+        """What items are drawn by: their popularity, which has nothing to do with their ids."""
+        rank = np.argsort(np.argsort(normals(self._seed(_ORDER), self.items, 1)[:, 0]))
+        weights = (rank + 1 + self.items / _HEAD) ** -_TAIL
+        return alias_table(weights / weights.sum())
+
+    @cached_property
+    def _item_traits(self) -> Doubles:
+        """Bias and place of each item."""
+        traits = normals(self._seed(_ITEM), self.items, 1 + self.rank)
+        traits[:, 0] *= _ITEM_BIAS
+        traits[:, 1:] *= _TASTE / math.sqrt(max(self.rank, 1))
+        return traits
+
+    @cached_property
+    def _outcomes(self) -> tuple[Doubles, Doubles]:
+        """The mean and the variance of the rating, by what is true before noise."""
+        return after_rounding(self.noise)
+
+    def parts(self) -> Iterator[pl.DataFrame]:
+        """The ratings, in parts of some millions; users and items are counted from 1."""
+        yield from (self._part(number)[0] for number in range(self._count))
+
+    @property
+    def _count(self) -> int:
+        return -(-self.ratings // _PART)
+
+    def _part(self, number: int) -> tuple[pl.DataFrame, float]:
+        """The ratings of every n-th user, and the sum of their variances."""
+        users = np.arange(number, self.users, self._count, dtype=np.int32)
+        degrees = self.degrees[users]
+        total = int(degrees.sum())
+        owner, item = np.empty(total, np.int32), np.empty(total, np.int32)
+        _pick(users, degrees, *self._picking, self._seed(_PICK), owner, item)
+        truth, rating = self._truth(owner, item), np.empty(total, np.float32)
+        _rate(owner, item, truth, self.noise, self._seed(_NOISE), rating)
+        frame = pl.DataFrame({"user_id": owner + 1, "item_id": item + 1, "rating": rating})
+        return frame, float(at(self._outcomes[1], truth).sum())
+
+    def _truth(self, users: Ints, items: Ints) -> Doubles:
+        """What is true of pairs before noise, by index."""
+        out = np.empty(len(users))
+        _tell(users, items, self._item_traits, self._seed(_USER), out)
+        return out
+
+    def expected(self, users: npt.ArrayLike, items: npt.ArrayLike) -> Floats:
+        """What the best prediction of each pair is, ids as in the ratings."""
+        index = (np.asarray(ids, np.int32) - np.int32(1) for ids in (users, items))
+        found: Floats = at(self._outcomes[0], self._truth(*index)).astype(np.float32)
+        return found
+
+    def write(self, folder: Path, *, progress: bool = False) -> dict[str, Any]:
+        """Write the ratings into a folder to be made, as part-*.parquet, with a card.
+
+        Returns what the card says: of the arguments, and `floor_rmse`, the error of who knows
+        all but the noise, and `mean_rmse`, that of who only knows the mean.
+        """
+        folder.mkdir(parents=True)
+        variance, total, squares = 0.0, 0.0, 0.0
+        with progress_bar("Generating", self.ratings, enabled=progress, unit="ratings") as advance:
+            for number in range(self._count):
+                frame, found = self._part(number)
+                frame.write_parquet(folder / f"part-{number:05}.parquet")
+                values = frame["rating"].to_numpy().astype(np.float64)
+                variance += found
+                total += float(values.sum())
+                squares += float(np.square(values).sum())
+                advance(len(frame))
+        mean = total / self.ratings
+        card = asdict(self) | {
+            "mean": mean,
+            "mean_rmse": math.sqrt(max(squares / self.ratings - mean**2, 0.0)),
+            "floor_rmse": math.sqrt(variance / self.ratings),
+        }
+        (folder / CARD).write_text(json.dumps(card, indent=2) + "\n")
+        return card
+
+
+@kernel
+def _pick(
+    users: Ints,
+    degrees: Longs,
+    chance: Doubles,
+    alias: Ints,
+    seed: np.uint64,
+    owner: Ints,
+    item: Ints,
+) -> None:
+    """Draw each user's items by popularity, each at most once."""
+    taken = np.full(len(chance), -1, np.int32)
+    place = 0
+    for number in range(len(users)):
+        user, key = users[number], mix(seed ^ np.uint64(users[number]))
+        missing, draw = degrees[number], np.uint64(0)
+        while missing:
+            lot = mix(key + draw)
+            draw += np.uint64(1)
+            found = np.int64(((lot >> np.uint64(32)) * np.uint64(len(chance))) >> np.uint64(32))
+            if np.float64(lot & np.uint64(0xFFFFFFFF)) >= chance[found] * 2.0**32:
+                found = np.int64(alias[found])
+            if taken[found] != user:
+                taken[found] = user
+                owner[place], item[place] = user, found
+                place += 1
+                missing -= 1
+
+
+@kernel
+def _truth(user: int, traits: Doubles, seed: np.uint64, own: Doubles) -> float:
+    """What is true of a pair before noise; `own` are the user's traits, drawn if they are new."""
+    if own[0] != user:
+        own[0] = user
+        for i in range(len(traits)):
+            own[1 + i] = normal(seed, np.uint64(user) * np.uint64(len(traits)) + np.uint64(i))
+        own[1] *= _USER_BIAS
+    found: float = _MEAN + own[1] + traits[0]
+    for i in range(1, len(traits)):
+        found += own[1 + i] * traits[i]
+    return found
+
+
+@kernel
+def _tell(owner: Ints, item: Ints, traits: Doubles, seed: np.uint64, out: Doubles) -> None:
+    own = np.full(1 + traits.shape[1], -1.0)
+    for i in range(len(owner)):
+        out[i] = _truth(owner[i], traits[item[i]], seed, own)
+
+
+@kernel
+def _rate(
+    owner: Ints, item: Ints, truth: Doubles, noise: float, seed: np.uint64, rating: Floats
+) -> None:
+    """Draw the ratings: what is true, and noise on it, in half stars."""
+    for i in range(len(owner)):
+        pair = (np.uint64(owner[i]) << np.uint64(32)) | np.uint64(item[i])
+        value = truth[i] + noise * normal(seed, pair)
+        rating[i] = min(max(np.floor(2.0 * value + 0.5) / 2.0, 0.5), 5.0)

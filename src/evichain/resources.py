@@ -1,0 +1,28 @@
+"""What a process has used of the machine."""
+
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+
+def peak_bytes(process: int | None = None) -> int | None:
+    """The most memory a process has had resident, this one by default, where the system tells.
+
+    It counts from when its program was started; only where that is not told, what the process
+    was before, a copy of the one that started it, counts too. Pages of mapped files count as far
+    as they were looked at, although the system can take them back at any time.
+    """
+    status = Path("/proc", "self" if process is None else str(process), "status")
+    with suppress(OSError):
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        if found:
+            return int(found[1]) * 1024
+    if process is not None:
+        return None
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

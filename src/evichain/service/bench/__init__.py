@@ -1,0 +1,1 @@
+"""How fast the service answers, and what it loses when it is killed: measured from outside."""

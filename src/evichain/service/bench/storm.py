@@ -1,0 +1,156 @@
+"""A storm of writes in which the server is killed: what was acknowledged must be there after."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from evichain.ratings.ids import Id
+from evichain.ratings.table import Ratings
+from evichain.service.bench.client import Connection, encoded
+from evichain.service.bench.load import run
+from evichain.service.bench.mix import beyond
+from evichain.service.bench.process import Server
+
+_WRITERS = 8
+_BATCH = 3
+_LEAST = 20
+_MORE = 100
+"""Batches that are acknowledged before the server is killed: the least, and up to so many more."""
+_FIRST = 10**6
+"""Writers have numbers from here on."""
+
+
+@dataclass
+class Writer:
+    """One who writes batches, the same ratings again and again or ever more of them.
+
+    A batch is told by its timestamp, which is its number: all of its ratings are there or none.
+    """
+
+    name: Id
+    again: bool
+    sent: int = 0
+    acknowledged: set[int] = field(default_factory=set)
+
+    def batch(self, levels: list[float], integers: bool) -> dict[str, Any]:
+        """The next batch, of items that are in no data."""
+        self.sent += 1
+        start = 0 if self.again else self.sent * _BATCH
+        common = {
+            "user": self.name,
+            "rating": levels[self.sent % len(levels)],
+            "timestamp": self.sent,
+        }
+        items = (beyond(start + k, integers) for k in range(_BATCH))
+        return {"ratings": [{**common, "item": item} for item in items]}
+
+    def judge(self, held: list[int]) -> tuple[int, int]:
+        """How many acknowledged batches are lost, and how many are half there.
+
+        Args:
+            held: the timestamps of this writer's ratings in the store.
+        """
+        counts = Counter(held)
+        half = sum(count != _BATCH for count in counts.values())
+        if self.again:
+            last = max(counts, default=0)
+            return sum(number > last for number in self.acknowledged), half
+        return len(self.acknowledged - counts.keys()), half
+
+
+@dataclass
+class Toll:
+    """What the storm has cost."""
+
+    kills: int = 0
+    acknowledged: int = 0
+    lost: int = 0
+    half_there: int = 0
+    restart_seconds: list[float] = field(default_factory=list)
+
+
+def weather(
+    server: Server,
+    ratings: Ratings,
+    kills: int,
+    seed: int = 0,
+    say: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Kill a server so many times while it is written to, and look what is there afterwards.
+
+    Args:
+        server: one that does not run; it is stopped again at the end.
+        ratings: whose items and levels are written.
+    """
+    draw, toll = random.Random(seed), Toll()
+    levels = ratings.frame["rating"].unique().sort().to_list()
+    user_ids, item_ids = (
+        ratings.frame[f"{side}_id"].dtype.is_integer() for side in ("user", "item")
+    )
+    server.start()
+    try:
+        for number in range(kills):
+            say(f"killed while it is written to, {number + 1} of {kills}")
+            first = _FIRST + number * _WRITERS
+            writers = [
+                Writer(beyond(first + k, user_ids), again=k % 2 == 0) for k in range(_WRITERS)
+            ]
+            enough = _LEAST + draw.randrange(_MORE)
+            run(_storm(server, writers, lambda writer: writer.batch(levels, item_ids), enough))
+            toll.kills += 1
+            toll.restart_seconds.append(server.start())
+            for writer, held in zip(writers, run(_held(server, writers)), strict=True):
+                lost, half = writer.judge(held)
+                toll.acknowledged += len(writer.acknowledged) * _BATCH
+                toll.lost += lost * _BATCH
+                toll.half_there += half
+    finally:
+        server.stop()
+    return {
+        "kills": toll.kills,
+        "kills_acknowledged": toll.acknowledged,
+        "kills_lost": toll.lost,
+        "kills_half_there": toll.half_there,
+        "kills_restart_seconds": max(toll.restart_seconds, default=None),
+    }
+
+
+async def _storm(
+    server: Server, writers: list[Writer], batch: Callable[[Writer], Any], enough: int
+) -> None:
+    """Write from all sides, until there is enough of it and the server is killed."""
+
+    async def write(writer: Writer) -> None:
+        try:
+            connection = await Connection.open(*server.address)
+            while True:
+                answer = await connection.ask(encoded("POST", "/v1/ratings", batch(writer)))
+                if answer.status == HTTPStatus.OK:
+                    writer.acknowledged.add(writer.sent)
+        except OSError:
+            return
+
+    async def kill() -> None:
+        while sum(len(writer.acknowledged) for writer in writers) < enough:
+            await asyncio.sleep(0.001)
+        server.kill()
+
+    await asyncio.gather(kill(), *map(write, writers))
+
+
+async def _held(server: Server, writers: list[Writer]) -> list[list[int]]:
+    """The timestamps of the ratings of each."""
+    connection = await Connection.open(*server.address)
+    found = []
+    for writer in writers:
+        path = f"/v1/users/{quote(str(writer.name), safe='')}/ratings"
+        answer = await connection.ask(encoded("GET", path))
+        rows = answer.json()["ratings"] if answer.status == HTTPStatus.OK else []
+        found.append([row["timestamp"] for row in rows])
+    connection.close()
+    return found

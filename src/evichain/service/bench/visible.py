@@ -1,0 +1,42 @@
+"""Whether a rating is in the next answer."""
+
+from http import HTTPStatus
+
+from evichain.ratings.ids import Id
+from evichain.service.bench.client import Answer, Connection, encoded
+from evichain.service.bench.mix import Mix, ask_by, list_path, put
+
+_TIMES = 5
+_CLOSE = 1e-4
+
+
+async def visible(address: tuple[str, int], mix: Mix) -> bool:
+    """Whether someone new who rates one thing after another gets, each time, the list that anyone
+    with these ratings gets: another one than before."""
+    connection = await Connection.open(*address)
+    user, own, before = mix.newcomer(), dict[Id, float](), dict[str, float]()
+    try:
+        for item, rating in mix.own(_TIMES):
+            own[item] = rating
+            if (await connection.ask(put(user, item, rating))).status != HTTPStatus.OK:
+                return False
+            found = _listed(await connection.ask(encoded("GET", list_path(user))))
+            expected = _listed(await connection.ask(ask_by(list(own.items()))))
+            if found == before or not _alike(found, expected):
+                return False
+            before = found
+    finally:
+        connection.close()
+    return True
+
+
+def _listed(answer: Answer) -> dict[str, float]:
+    if answer.status != HTTPStatus.OK:
+        return {}
+    return {one["item"]: one["estimate"] for one in answer.json()["items"]}
+
+
+def _alike(found: dict[str, float], expected: dict[str, float]) -> bool:
+    """Whether two lists have the same estimates; of equal ones, either item may be in it."""
+    pairs = zip(sorted(found.values()), sorted(expected.values()), strict=False)
+    return len(found) == len(expected) > 0 and all(abs(a - b) < _CLOSE for a, b in pairs)

@@ -1,0 +1,61 @@
+"""Other people's ids are nobody's business: an explanation shows aliases in their place."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from evichain.evidence.trace import Piece, Trace
+from evichain.ratings.ids import Id
+from evichain.ratings.side import Side
+
+_ROOM = 1000
+_SPARSE = 4
+
+
+@dataclass(frozen=True)
+class Aliases:
+    """Gives people in a trace other names, such as `#417`.
+
+    Someone has the same alias wherever they stand in a trace, and again when the same is asked
+    with some evidence left out. In the explanation of another item, or to another asker, they
+    have another one, so that nobody's ratings can be gathered from many explanations.
+    """
+
+    secret: str
+
+    def applied(self, trace: Trace) -> Trace:
+        """The trace with aliases for everyone but the asker."""
+        others = dict.fromkeys(_people(trace.user, trace.item))
+        others.pop(str(trace.user.id), None)
+        room = _ROOM
+        while room < _SPARSE * len(others):
+            room *= 10
+        names, taken = {str(trace.user.id): trace.user.title}, set[int]()
+        for person in others:
+            number = self._number(trace, person) % room
+            while number in taken:
+                number = (number + 1) % room
+            taken.add(number)
+            names[person] = f"#{number}"
+
+        def renamed(piece: Piece) -> Piece:
+            pieces = tuple(map(renamed, piece.pieces))
+            if piece.side is not Side.USER:
+                return replace(piece, pieces=pieces)
+            name = names[str(piece.id)]
+            identifier: Id = name if str(piece.id) in others else piece.id
+            return replace(piece, id=identifier, title=name, pieces=pieces)
+
+        return replace(trace, user=renamed(trace.user), item=renamed(trace.item))
+
+    def _number(self, trace: Trace, person: str) -> int:
+        about = "\0".join(map(str, (trace.user.id, trace.item.id, person)))
+        digest = blake2b(about.encode("utf-8", "surrogatepass"), key=self.secret.encode()[:64])
+        return int.from_bytes(digest.digest()[:8], "little")
+
+
+def _people(*pieces: Piece) -> Iterator[str]:
+    for piece in pieces:
+        if piece.side is Side.USER:
+            yield str(piece.id)
+        yield from _people(*piece.pieces)

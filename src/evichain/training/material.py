@@ -1,0 +1,72 @@
+"""What a model is trained on: a pool of evidence, and ratings kept out of it to watch.
+
+A table is parted, and the graph built of what is left. A graph, which may be larger than
+memory, stays whole: a hashed share of its pairs is set aside (`evidence.aside`).
+"""
+
+from dataclasses import dataclass, replace
+
+from evichain.errors import SettingsError
+from evichain.evidence.aside import NOTHING_ASIDE, positions_aside, set_aside
+from evichain.evidence.pool import Pool
+from evichain.kernels import Floats, Ints
+from evichain.ratings.graph import Graph
+from evichain.ratings.side import Side
+from evichain.ratings.splits import random_split
+from evichain.ratings.table import Ratings
+
+Pairs = tuple[Ints, Ints, Floats]
+
+_VALIDATION_SEED = 7919
+_FEWEST_TO_CUT = 100
+"""Of fewer ratings than these, none is set aside to watch: it would tell nothing."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """The pool to learn from and the ratings to watch, which are in none of its evidence."""
+
+    pool: Pool
+    validation: Pairs | None = None
+    _held: Ratings | None = None
+
+    def whole(self) -> Pool:
+        """The pool with the ratings that were watched, for when all is learned."""
+        if self._held is None:
+            return replace(self.pool, aside=NOTHING_ASIDE)
+        return Pool.of(self.pool.graph.extended(self._held), self.pool.ids)
+
+
+def prepare(
+    source: Ratings | Graph, prototypes: tuple[int, int], validation: float, seed: int
+) -> Material:
+    """Ratings made ready to be learned from.
+
+    Args:
+        prototypes: how many users and items, those with most ratings, are prototypes.
+        validation: the part of the ratings to watch.
+    """
+    watched = round(len(source) * validation)
+    cut = watched > 0 and len(source) >= _FEWEST_TO_CUT
+    if cut and watched == len(source):
+        right = "Set a smaller part aside."
+        raise SettingsError("leaves nothing to learn from", where="validation", right=right)
+    seed += _VALIDATION_SEED
+    if isinstance(source, Graph):
+        pool = Pool.most_rated(source, prototypes)
+        return _hidden(pool, validation, seed) if cut else Material(pool)
+    if not cut:
+        return Material(Pool.most_rated(Graph.build(source), prototypes))
+    parted = random_split(source, 1 - validation, seed)
+    pool, held = Pool.most_rated(Graph.build(parted.train), prototypes), parted.test
+    users, items = (pool.graph.ids[side].index(held.frame[side.column]) for side in Side)
+    return Material(pool, (users, items, held.frame["rating"].to_numpy()), held)
+
+
+def _hidden(pool: Pool, validation: float, seed: int) -> Material:
+    aside = set_aside(validation, seed)
+    positions = positions_aside(pool.graph, aside)
+    # A draw may take none, or all, of a few ratings; then there is nothing to watch.
+    if not 0 < len(positions) < len(pool.graph):
+        return Material(pool)
+    return Material(replace(pool, aside=aside), pool.graph.pairs(positions))

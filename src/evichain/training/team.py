@@ -1,0 +1,113 @@
+"""Several processes that train one model: what each does, and how they agree.
+
+A batch is the same whatever the number of processes. Each takes a share of its targets, hides
+the targets of all from the evidence, and the gradients are added up, so that a step is that of
+one process but for the rounding of sums.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from evichain.errors import TeamError
+
+RENDEZVOUS = "EVICHAIN_RENDEZVOUS"
+"""Where the processes that `evichain train --processes` starts meet; torchrun has its own way."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """The processes of a run, and which of them this one is."""
+
+    rank: int = 0
+    size: int = 1
+
+    @classmethod
+    def here(cls) -> "Team":
+        """That of the process group, where there is one; else a process alone."""
+        if dist.is_available() and dist.is_initialized():
+            return cls(dist.get_rank(), dist.get_world_size())
+        return cls()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the process that writes and speaks."""
+        return self.rank == 0
+
+    def share(self, count: int) -> slice:
+        """This process' part of `count` things."""
+        return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
+
+    def total(self, values: Sequence[float]) -> list[float]:
+        """The sums of numbers over all processes."""
+        if self.size == 1:
+            return list(values)
+        sums = torch.tensor(values, dtype=torch.float64)
+        with _losses_reported():
+            dist.all_reduce(sums)
+        return [float(value) for value in sums]
+
+    def add_gradients(self, parameters: Iterable[Tensor]) -> None:
+        """Put the sum of all processes' gradients in place of this one's.
+
+        A parameter that nobody has a gradient of keeps none, so that the optimizer leaves it
+        alone, as it would in one process.
+        """
+        if self.size == 1:
+            return
+        wanted = list(parameters)
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in wanted]
+        there = torch.tensor([float(p.grad is not None) for p in wanted])
+        sums = torch.cat([there, *(grad.flatten() for grad in grads)])
+        with _losses_reported():
+            dist.all_reduce(sums)
+        counts, *parts = torch.split(sums, [len(wanted), *(grad.numel() for grad in grads)])
+        for parameter, part, count in zip(wanted, parts, counts.tolist(), strict=True):
+            parameter.grad = part.view_as(parameter).clone() if count else None
+
+    def spread(self, tensors: Iterable[Tensor]) -> None:
+        """Give every process the tensors of the one that leads."""
+        if self.size > 1:
+            with _losses_reported():
+                for tensor in tensors:
+                    dist.broadcast(tensor, src=0)
+
+
+ALONE = Team()
+
+
+@contextmanager
+def team_of_environment() -> Iterator[Team]:
+    """The team that torchrun, or `evichain train --processes`, started this process in.
+
+    It talks over gloo: gradients are in the memory of the processor, since the kernels are.
+    """
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1 or not dist.is_available() or dist.is_initialized():
+        yield Team.here()
+        return
+    meeting = os.environ.get(RENDEZVOUS, "env://")
+    with _losses_reported():
+        dist.init_process_group(
+            "gloo", init_method=meeting, rank=int(os.environ["RANK"]), world_size=size
+        )
+    try:
+        yield Team.here()
+    finally:
+        dist.destroy_process_group()
+
+
+@contextmanager
+def _losses_reported() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise TeamError(
+            f"another process of this run has gone ({str(error).splitlines()[0]})",
+            right="Start the run again; with --resume it goes on from its checkpoint.",
+        ) from error

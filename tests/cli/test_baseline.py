@@ -1,0 +1,72 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from evichain.baselines import BASELINES, make_baseline
+from evichain.evaluation import evaluate
+from evichain.ratings import load_split
+
+Run = Callable[..., Result]
+RunJson = Callable[..., dict[str, Any]]
+Refused = Callable[..., list[str]]
+
+
+def test_all_are_listed_with_what_is_published(run: Run, run_json: RunJson) -> None:
+    shown = run("baseline").stdout.splitlines()
+    found = {one["name"]: one for one in run_json("baseline")["baselines"]}
+    assert found.keys() == BASELINES.keys()
+    for name, entry in BASELINES.items():
+        assert any(line.split()[0] == name and entry.about in line for line in shown)
+    assert {"data": "ml-1m", "split": "random:0.9", "rmse": 0.829} in found["cf-nade"]["published"]
+
+
+def test_one_is_described_by_its_settings(run: Run, run_json: RunJson) -> None:
+    found = run_json("baseline", "nnmf")["settings"]
+    assert found["width"] == {"default": 50, "about": "Sigmoid units in each hidden layer."}
+    assert "Sigmoid units in each hidden layer." in run("baseline", "nnmf").stdout
+
+
+def test_the_same_figures_as_from_python(run: Run, run_json: RunJson, data: Path) -> None:
+    call = ("baseline", "online-mf", data, "--split", "random:0.8", "--seed", 2, "--set")
+    found = run_json(*call, "passes=3")
+    parts = load_split(str(data), "random:0.8", 2)
+    model = make_baseline("online-mf", seed=2, passes=3).fit(parts.train)
+    expected = evaluate(model, parts.test)
+    assert found["test_rmse"] == pytest.approx(expected.rmse)
+    assert found["parameters"] == model.parameter_count
+    assert found["settings"]["passes"] == 3
+    assert (found["seen"], found["published_rmse"]) == (0, None)
+    shown = run(*call, "passes=3")
+    assert ["test", "RMSE", f"{expected.rmse:.4f}"] in [
+        li.split() for li in shown.stdout.split("\n")
+    ]
+    assert "Training OnlineMF" in shown.stderr
+
+
+def test_without_a_split_nothing_is_tested(run_json: RunJson, data: Path) -> None:
+    found = run_json("baseline", "prank", data)
+    assert (found["test_rmse"], found["split"]) == (None, None)
+    assert found["train_ratings"] > 300
+
+
+def test_later_ratings_go_to_those_who_can_take_them(run: Run, data: Path) -> None:
+    call = (data, "--split", "users:0.8/5")
+    assert "cannot take in" in run("baseline", "prank", *call).stderr
+    assert "cannot take in" not in run("baseline", "online-mf", *call).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["svd"], "no baseline 'svd'"),
+        (["nnmf", "nowhere.csv", "--set", "depth=3"], "no setting 'depth'"),
+        (["nnmf", "nowhere.csv", "--set", "width=0"], "width"),
+        (["nnmf", "nowhere.csv"], "nowhere.csv"),
+        (["nnmf", "--split", "random:0.8"], "no data to train on"),
+    ],
+)
+def test_mistakes(refused: Refused, arguments: list[str], said: str) -> None:
+    assert said in refused("baseline", *arguments)[0]

@@ -1,0 +1,52 @@
+import pytest
+
+from evichain.errors import SettingsError
+from evichain.experiments.frame import Cell, Measured, Request, Results, key_of
+from evichain.experiments.sources import Source
+
+
+def results() -> Results:
+    return Results(
+        [
+            Measured({"system": system, "seed": seed}, {"rmse": rmse + seed}, 1.0)
+            for system, rmse in (("a", 1.0), ("b", 2.0))
+            for seed in (0, 1)
+        ]
+    )
+
+
+def test_results_are_chosen_by_what_they_are_of() -> None:
+    found = results()
+    assert found.distinct("system") == ["a", "b"]
+    assert found.where(system="b").values("rmse") == [2.0, 3.0]
+    assert found.where(system="b", seed=1).mean("rmse") == 3.0
+    assert found.where(system="c").said("rmse") is None
+    assert found.where(system="a", seed=0).said("rmse") == "1.000"
+
+
+def test_a_figure_is_asked_for_by_name_wherever_it_stands() -> None:
+    cell = results().cells[0]
+    assert (cell["system"], cell["rmse"]) == ("a", 1.0)
+    with pytest.raises(KeyError):
+        cell["mae"]
+
+
+def test_a_cell_is_known_by_all_that_it_depends_on(small_data: str) -> None:
+    def key(source: Source, version: str = "1", **of: object) -> str:
+        return key_of(Cell(source, of, lambda progress: {}).identity("online", version))
+
+    source = Source(small_data)
+    keys = [
+        key(source, seed=0),
+        key(source, seed=1),
+        key(source, seed=0, settings={"width": 3}),
+        key(source, "2", seed=0),
+        key(Source(small_data, quick=True), seed=0),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert key(source, a=1, b=2) == key(source, b=2, a=1)
+
+
+def test_tables_could_not_tell_two_of_a_name_apart() -> None:
+    with pytest.raises(SettingsError, match="two data sets are called 'mine'"):
+        Request(["a/mine.csv", "b/mine.csv"])

@@ -1,0 +1,57 @@
+import pytest
+from tests.experiments.conftest import Make
+
+from evichain.evaluation import evaluate
+from evichain.experiments.online import PAPER, STEP, _among, _without
+from evichain.experiments.sources import Source
+from evichain.experiments.systems import make_system
+from evichain.ratings.splits import growth_split, random_split
+from evichain.ratings.table import Ratings
+from evichain.recommender import REC
+
+
+def table(*rows: tuple[int, int]) -> Ratings:
+    users, items = zip(*rows, strict=True)
+    return Ratings.from_arrays(users, items, [3.0] * len(rows))
+
+
+def test_who_is_there_and_what_is_new() -> None:
+    everything, known = table((1, 1), (1, 2), (2, 1), (3, 3)), table((1, 1), (2, 2))
+    assert _without(everything, known).frame.select("user_id", "item_id").rows() == [
+        (1, 2),
+        (2, 1),
+        (3, 3),
+    ]
+    assert _among(everything, known).frame.select("user_id", "item_id").rows() == [
+        (1, 1),
+        (1, 2),
+        (2, 1),
+    ]
+
+
+def test_growth_ends_with_everything_and_equals_the_split(make: Make, small_data: str) -> None:
+    outcome = make("online")
+    found = {cell["of"]["system"]: cell["found"] for cell in outcome.document["cells"]}
+    source = Source(small_data, quick=True)
+    ratings = source.ratings()
+    steps = found["paper"]["steps"]
+    assert [round(at["share"], 2) for at in steps] == [0.2, 0.4, 0.6, 0.8, 1.0]
+    tested = [at["tested"] for at in steps]
+    assert tested == sorted(tested)
+    assert tested[-1] == len(random_split(ratings, 0.8, 0).test)
+    # All at once, by hand: what comes later comes to the same.
+    split = growth_split(ratings, STEP, 0)
+    model = make_system("paper", source, 0)
+    assert isinstance(model, REC)
+    model.fit(split.train).add(split.later)
+    assert found["paper"]["new_rmse"] == pytest.approx(evaluate(model, split.test).rmse, abs=1e-6)
+    assert found["paper"]["parameters"] == model.parameter_count
+
+
+def test_the_table_is_the_papers(make: Make) -> None:
+    final, steps = make("online").document["tables"]
+    assert final["rows"][0][2] == PAPER["ml-100k"]["rmse"] == 0.967
+    assert final["rows"][0][9] == 2020
+    assert final["rows"][2][1] == "online MF"
+    assert final["rows"][2][2] is None
+    assert steps["header"][2:] == ["20 %", "40 %", "60 %", "80 %", "100 %"]

@@ -1,0 +1,43 @@
+from tests.experiments.conftest import Make
+
+from evichain.baselines import BASELINES
+from evichain.evaluation import evaluate
+from evichain.experiments.rmse_table import OURS, SYSTEMS, THEIRS, published
+from evichain.experiments.sources import Source
+from evichain.experiments.systems import make_system
+from evichain.ratings.splits import random_split
+
+
+def test_every_system_is_in_the_table() -> None:
+    assert set(SYSTEMS) == {"paper", "plus", *BASELINES}
+
+
+def test_published_figures_stand_where_they_were_measured() -> None:
+    assert [published("paper", OURS, d) for d in ("ml-100k", "ml-1m", "ml-10m")] == [
+        0.910,
+        0.882,
+        0.846,
+    ]
+    assert published("plus", OURS, "ml-100k") == 0.910
+    assert published("paper", THEIRS, "ml-100k") is None
+    assert published("pmf", THEIRS, "ml-100k") == 0.952
+    assert published("cf-nade", THEIRS, "ml-1m") == 0.829
+    assert published("cf-nade", THEIRS, "ml-100k") is None
+    assert published("cf-nade", THEIRS, "ml-10m") == 0.771
+    assert published("pmf", OURS, "ml-100k") is None
+    assert published("paper", OURS, None) is None
+
+
+def test_the_table_has_the_papers_figures_beside_ours(make: Make, small_data: str) -> None:
+    outcome = make("rmse-table")
+    (table,) = outcome.document["tables"]
+    rows = dict(zip(SYSTEMS, table["rows"], strict=True))
+    assert rows["paper"][1] == 0.910
+    assert rows["paper"][3] is None
+    assert rows["nnmf"][1] is None
+    assert rows["nnmf"][3] == 0.903
+    # Ours are what the same system gives by hand.
+    source = Source(small_data, quick=True)
+    split = random_split(source.ratings(), 0.9, 0)
+    model = make_system("biased-mf", source, 0).fit(split.train)
+    assert rows["biased-mf"][4] == f"{evaluate(model, split.test).rmse:.4f}"

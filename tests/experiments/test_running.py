@@ -1,0 +1,75 @@
+import json
+from pathlib import Path
+
+import pytest
+from tests.experiments.conftest import Make
+
+from evichain.errors import SettingsError
+from evichain.experiments.frame import Request
+from evichain.experiments.running import run
+from evichain.testing import planted_blocks
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def test_what_was_measured_is_not_measured_again(make: Make, tmp_path: Path) -> None:
+    first = make("complexity")
+    assert first.measured == 3
+    kept = {p: p.read_bytes() for p in (tmp_path / "cells").rglob("*.json")}
+    assert len(kept) == 3
+    again = make("complexity")
+    assert again.measured == 0
+    assert again.document == first.document
+    more = make("complexity", seeds=(0, 1))
+    assert more.measured == 3
+    assert all(path.read_bytes() == content for path, content in kept.items())
+
+
+def test_a_run_that_was_ended_goes_on_where_it_was(make: Make, tmp_path: Path) -> None:
+    whole = make("complexity")
+    cells = sorted((tmp_path / "cells" / "complexity").iterdir())
+    cells[0].unlink()
+    cells[1].write_text(cells[1].read_text()[:50])  # as if the machine had gone down
+    again = make("complexity")
+    assert again.measured == 2
+    assert again.document["tables"] == whole.document["tables"]
+
+
+def test_anew_measures_what_is_asked_for_again_and_keeps_the_rest(make: Make) -> None:
+    make("complexity", seeds=(0, 1))
+    assert make("complexity", anew=True).measured == 3
+    assert make("complexity", seeds=(1,)).measured == 0
+
+
+def test_other_data_of_the_same_name_is_measured(tmp_path: Path) -> None:
+    found = []
+    for seed in (0, 1):
+        path = tmp_path / str(seed) / "mine.csv"
+        path.parent.mkdir()
+        planted_blocks(20, 12, seed=seed).frame.write_csv(path)
+        found.append(run("complexity", Request([str(path)], quick=True), tmp_path / "out"))
+    assert [outcome.measured for outcome in found] == [3, 3]
+
+
+def test_the_report_is_written_as_json_markdown_and_png(make: Make, tmp_path: Path) -> None:
+    outcome = make("complexity")
+    assert {path.name for path in outcome.files} == {
+        f"complexity.{e}" for e in ("json", "md", "png")
+    }
+    document = json.loads((tmp_path / "complexity.json").read_text())
+    assert document == outcome.document
+    assert document["seeds"] == [0]
+    assert document["quick"] is True
+    assert document["command"].startswith("evichain paper complexity --data ")
+    assert (tmp_path / "complexity.md").read_text() == outcome.page
+    assert (tmp_path / "complexity.png").read_bytes().startswith(PNG)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_no_folder_and_no_experiment_are_said(tmp_path: Path, small_data: str) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    with pytest.raises(SettingsError, match="results cannot be kept here"):
+        run("complexity", Request([small_data]), taken)
+    with pytest.raises(SettingsError, match="no experiment 'table'"):
+        run("table", Request([small_data]), tmp_path)

@@ -1,0 +1,27 @@
+import pytest
+
+from evichain.experiments.rmse_table import SYSTEMS
+from evichain.experiments.sources import Source
+from evichain.experiments.systems import Growing, make_system
+
+
+def test_the_papers_form_has_the_papers_settings() -> None:
+    settings = make_system("paper", Source("ml-10m"), 7).settings.model_dump()
+    assert (settings["evidence_limit"], settings["max_depth"]) == (40, 3)
+    assert settings["seed"] == 7
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_system_learns_little_in_a_quick_run(system: str, small_data: str) -> None:
+    quick = make_system(system, Source(small_data, quick=True), 1).settings.model_dump()
+    full = make_system(system, Source(small_data), 1).settings.model_dump()
+    effort = [name for name in ("iterations", "epochs", "passes") if name in full]
+    assert all(quick[name] <= full[name] for name in effort)
+    assert all(quick[name] <= 20 for name in effort)
+
+
+def test_who_takes_in_ratings_later_is_known() -> None:
+    source = Source("ml-100k")
+    assert isinstance(make_system("plus", source, 0), Growing)
+    assert isinstance(make_system("online-mf", source, 0), Growing)
+    assert not isinstance(make_system("pmf", source, 0), Growing)

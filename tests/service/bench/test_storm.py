@@ -1,0 +1,57 @@
+"""The server is killed while it is written to: nothing acknowledged is lost, nothing is half there.
+
+`EVICHAIN_KILLS=20` kills it twenty times, and `evichain bench serve --kills 20` does so on data of
+any size.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evichain import REC
+from evichain.service.bench.process import Server, ServerError
+from evichain.service.bench.storm import Writer, weather
+from evichain.service.store import open_store
+
+KILLS = int(os.environ.get("EVICHAIN_KILLS", "3"))
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgres"])
+def test_killed_in_a_storm_of_writes(
+    backend: str, model: REC, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = f"sqlite:///{tmp_path / 'ratings.db'}"
+    if backend == "postgres":
+        url = request.getfixturevalue("postgres").fresh()
+    table = model.graph.to_ratings()
+    with open_store(url) as store:
+        store.import_ratings(table)
+    model.save(tmp_path / "model")
+    server = Server(tmp_path / "model", url, tmp_path / "log")
+    found = weather(server, table, KILLS)
+    assert found["kills"] == KILLS
+    assert found["kills_acknowledged"] >= KILLS * 20
+    assert (found["kills_lost"], found["kills_half_there"]) == (0, 0)
+    with open_store(url, create=False) as store:
+        assert store.counts().ratings >= len(table)
+
+
+def test_what_is_lost_or_half_there_is_found() -> None:
+    more, again = Writer(1, again=False), Writer(2, again=True)
+    for writer in (more, again):
+        for _ in range(4):
+            writer.batch([1.0, 5.0], integers=True)
+        writer.acknowledged |= {1, 2, 3}
+    assert more.judge([1, 1, 1, 2, 2, 2, 3, 3, 3]) == (0, 0)
+    assert more.judge([1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]) == (0, 0)
+    assert more.judge([1, 1, 1, 3, 3, 3, 4]) == (1, 1)
+    assert again.judge([3, 3, 3]) == again.judge([4, 4, 4]) == (0, 0)
+    assert again.judge([2, 2, 2]) == (1, 0)
+    assert again.judge([3, 3, 4]) == (0, 2)
+
+
+def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
+    server = Server(tmp_path / "nothing", str(tmp_path / "a.db"), tmp_path / "log")
+    with pytest.raises(ServerError, match="nothing"):
+        server.start()
