@@ -35,7 +35,7 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def running_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
+def running_cluster(folder: Path, workers: int = 2, memory: str = "700m") -> Iterator[str]:
     """Start a master and workers with a core each; the master's URL."""
     with ExitStack() as stack:
         address = ["--host", "127.0.0.1", "--webui-port", "0"]
@@ -45,7 +45,7 @@ def running_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
         for number in range(workers):
             own = folder / f"worker-{number}"
             own.mkdir()
-            size = ["--cores", "1", "--memory", "700m", "--work-dir", str(own)]
+            size = ["--cores", "1", "--memory", memory, "--work-dir", str(own)]
             stack.enter_context(_process("worker", own, *address, *size, master))
         while _alive(page) < workers:
             time.sleep(0.2)
