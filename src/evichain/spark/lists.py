@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _USERS_A_BLOCK = 1 << 16
 _ITEMS_A_BLOCK = 1 << 17
+_SEEN_A_BLOCK = 1 << 22
+"""How many ratings a task is told of, so that it leaves out what users have seen."""
 _SCORES = 1 << 22
 """How many scores are held at a time."""
 
@@ -36,8 +38,9 @@ def lists(
     """
     source = bulk.source
     parallel = source.frame.sparkSession.sparkContext.defaultParallelism
-    user_blocks = max(parallel, -(-source.users // _USERS_A_BLOCK))
     item_blocks = -(-source.items // items_a_block)
+    seen_blocks = -(-source.ratings // (_SEEN_A_BLOCK * item_blocks)) if exclude_seen else 1
+    user_blocks = max(parallel, seen_blocks, -(-source.users // _USERS_A_BLOCK))
 
     def block(user: "Column", item: "Column") -> "Column":
         return (user * item_blocks + item).cast("int").alias("block")
