@@ -78,15 +78,7 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "paper": {}}
 """What each recipe changes in the defaults, which are those of the paper."""
 
 ADAPTIVE: Mapping[str, Sequence[str]] = {
-    "plus": (
-        "prototype_users",
-        "prototype_items",
-        "iterations",
-        "evidence_dropout",
-        "evidence_limit",
-        "batch_size",
-        "validation",
-    )
+    "plus": ("iterations", "evidence_dropout", "evidence_limit", "batch_size", "validation")
 }
 """The settings of a recipe that follow the number of ratings, unless the user gives them."""
 
@@ -101,8 +93,6 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     40
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
     [300, 1000, 500]
-    >>> [settings_for("plus", ratings=count).prototype_users for count in (5000, 10**4, 10**5)]
-    [50, 86, 300]
     >>> [settings_for("plus", ratings=count).evidence_limit for count in (10**4, 10**6, 10**8)]
     [512, 512, 64]
     """
@@ -136,8 +126,7 @@ def checked(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
 
 
 def _adapted(ratings: int) -> dict[str, Any]:
-    """Few ratings are learned by heart soon, unless much evidence is hidden and few are
-    prototypes; many take longer.
+    """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer.
 
     Beyond a million, entities have more evidence than fewer ratings would give them, and it
     pays to use it; a step then takes fewer ratings, so that it does not take ever longer. Beyond
@@ -146,10 +135,7 @@ def _adapted(ratings: int) -> dict[str, Any]:
     size = math.log10(max(ratings, 1))
     steps = (4.7 - size, size - 5, size - 6, 2 * size - 15)
     few, many, huge, vast = (min(max(step, 0.0), 1.0) for step in steps)
-    prototypes = round(300 * 6**-few)
     return {
-        "prototype_users": prototypes,
-        "prototype_items": prototypes,
         "iterations": round(300 + 700 * many - 500 * huge),
         "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
         "evidence_limit": round(512 * 4**huge * 32**-vast),
