@@ -166,9 +166,11 @@ def test_what_comes_while_it_settles_is_there_and_settles_next() -> None:
     updated, later = Upkeep.updated, [Change(8, 0, 5.0), Change(8, 7, 1.0), Change(0, 2, 1.0)]
 
     def interrupted(self: Upkeep, *parts: Any) -> Any:
+        before = live.snapshot
+        # Something that changes no rating, such as a title.
+        assert live.apply([], before.version).settled == before.settled < before.version
         found = updated(self, *parts)
-        if later:
-            live.apply([later.pop()], live.snapshot.version + 1)
+        live.apply([later.pop()], before.version + 1)
         return found
 
     with pytest.MonkeyPatch.context() as patch:
@@ -180,6 +182,7 @@ def test_what_comes_while_it_settles_is_there_and_settles_next() -> None:
     ratings |= {(1, 2): 5.0, (8, 0): 5.0, (8, 7): 1.0, (0, 2): 1.0}
     assert_answers(live.settle(), chain, shape, ratings)
     assert live.snapshot.settled == 4
+    assert live.apply([], 5).settled == 5
 
 
 def test_a_fault_while_it_settles_leaves_nothing_behind() -> None:

@@ -100,10 +100,11 @@ class LiveEngine:
         with self._publishing:
             old = self.snapshot
             rows, touched = self._taken_in(old, self._by_pair(old, changes))
-            waiting = _together(self._waiting, touched)
-            settled = old.settled if any(map(len, waiting)) else version
+            unsettled = old.settled < old.version or any(map(len, touched))
+            settled = old.settled if unsettled else version
             new = replace(old, version=version, settled=settled, rows=rows)
-            self.snapshot, self._waiting = self._with_newcomers(new, touched), waiting
+            self.snapshot = self._with_newcomers(new, touched)
+            self._waiting = _together(self._waiting, touched)
             return self.snapshot
 
     def settle(self) -> Snapshot:
