@@ -60,6 +60,7 @@ PLUS: Mapping[str, Any] = {
     "iterations": 300,
     "batch_size": 65536,
     "batch_share": 0.2,
+    "crowd": 12288,
     "learning_rate": 5e-3,
     "warmup": 30,
     "gradient_limit": 1.0,
@@ -78,7 +79,7 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "paper": {}}
 """What each recipe changes in the defaults, which are those of the paper."""
 
 ADAPTIVE: Mapping[str, Sequence[str]] = {
-    "plus": ("iterations", "evidence_dropout", "evidence_limit", "batch_size", "validation")
+    "plus": ("iterations", "evidence_dropout", "evidence_limit", "together", "validation")
 }
 """The settings of a recipe that follow the number of ratings, unless the user gives them."""
 
@@ -94,7 +95,7 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
     [300, 1000, 500]
     >>> [settings_for("plus", ratings=count).evidence_limit for count in (10**4, 10**6, 10**8)]
-    [512, 512, 64]
+    [512, 512, 2048]
     """
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
@@ -128,17 +129,16 @@ def checked(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
 def _adapted(ratings: int) -> dict[str, Any]:
     """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer.
 
-    Beyond a million, entities have more evidence than fewer ratings would give them, and it
-    pays to use it; a step then takes fewer ratings, so that it does not take ever longer. Beyond
-    thirty millions a step could not take so much evidence in any memory: it takes less of both.
+    Beyond a million, entities have more evidence than fewer ratings would give them, and it pays
+    to use it; so that a step does not take ever longer, its ratings are of fewer users then, and
+    the crowd that may be evidence in it stays as large as it is.
     """
     size = math.log10(max(ratings, 1))
-    steps = (4.7 - size, size - 5, size - 6, 2 * size - 15)
-    few, many, huge, vast = (min(max(step, 0.0), 1.0) for step in steps)
+    few, many, huge = (min(max(step, 0.0), 1.0) for step in (4.7 - size, size - 5, size - 6))
     return {
         "iterations": round(300 + 700 * many - 500 * huge),
         "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
-        "evidence_limit": round(512 * 4**huge * 32**-vast),
-        "batch_size": round(65536 * 4 ** -(huge + vast)),
+        "evidence_limit": round(512 * 4**huge),
+        "together": round(16**huge),
         "validation": min(0.05, 1e5 / max(ratings, 1)),
     }

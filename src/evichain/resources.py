@@ -1,7 +1,9 @@
-"""What a process has used of the machine."""
+"""What a process has used of the machine, and how it stands back."""
 
+import os
 import re
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,3 +28,9 @@ def peak_bytes(process: int | None = None) -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def gently(steps: int = 10) -> None:
+    """Let all others go before this thread, where the system tells threads apart."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), steps)

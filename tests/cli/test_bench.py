@@ -2,6 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.cli.conftest import call
 from typer.testing import Result
 
@@ -21,6 +22,17 @@ def test_a_step_is_measured(run: Run, run_json: RunJson, data: Path, small: list
     assert found["settings"]["evidence_limit"] == 8
     assert "reference_ratio" not in run_json(*arguments, "--no-reference")
     assert "gemm ratio" in run(*arguments, "--no-reference", "--split", "random:0.5").stdout
+
+
+def test_bulk_generation_is_measured(
+    run: Run, run_json: RunJson, data: Path, small: list[str]
+) -> None:
+    arguments = ("bench", "embed", "--data", data, "--repeats", 2)
+    for found in (run_json(*arguments), run_json(*arguments, "--recipe", "paper", *small)):
+        assert found["gemm_ratio"] > 0
+        assert found["ratings_per_second"] == pytest.approx(found["ratings"] / found["seconds"])
+        assert found["embeddings"] > 0
+    assert "gemm ratio" in run(*arguments).stdout
 
 
 def test_the_service_is_measured(run_json: RunJson, data: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from evichain.bench.products import Shape, seconds_of_products
 from evichain.evidence.plan import Plan
 from evichain.evidence.pool import Pool
 from evichain.model.chain import Chain
@@ -111,23 +112,14 @@ def _step(chain: Chain, optimizer: torch.optim.Adam, batch: Batch, regularizatio
 
 
 def _gemm_seconds(plan: Plan, chain: Chain) -> float:
-    """The time of the step's matrix products alone: forward, and both of the backward ones."""
-    shapes: list[tuple[int, int, int]] = []
+    """The time of the step's matrix products alone, forward and backward."""
+    shapes: list[Shape] = []
     for depth, side, block in plan.upward():
         if block.layout is None or not len(block.entities):
             continue
         below = plan.blocks[depth + 1, side.opposite].rows
         shapes += chain.generator(side, depth).products(below, block)
-    inputs = [
-        (torch.ones(rows, wide), torch.ones(wide, out), torch.ones(rows, out))
-        for rows, wide, out in shapes
-    ]
-    begun = time.perf_counter()
-    for left, weight, grad in inputs:
-        left @ weight
-        grad @ weight.T
-        left.T @ grad
-    return time.perf_counter() - begun
+    return seconds_of_products(shapes, backward=True)
 
 
 def _recursion_seconds(pool: Pool, settings: Settings) -> float:

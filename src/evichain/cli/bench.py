@@ -1,4 +1,4 @@
-"""`evichain bench`: a training step, growing data, and the service, measured."""
+"""`evichain bench`: a training step, bulk generation, growing data, and the service, measured."""
 
 import time
 from pathlib import Path
@@ -13,7 +13,7 @@ from evichain.cli._options import Json, Recipe, Seed, Split, examples, group
 from evichain.cli._output import note, print_facts, print_json, size_said
 from evichain.cli._settings import Changes, settings_options
 
-verb = group("Measure a training step, growing data, and the service.")
+verb = group("Measure a training step, bulk generation, growing data, and the service.")
 verb.command("scale", epilog=examples(*EXAMPLES))(scale)
 
 Data = Annotated[
@@ -74,6 +74,35 @@ def step(
         if found[key]:
             shown[key.replace("_", " ")] = size_said(found[key])
     print_facts("A training step", shown)
+
+
+@verb.command(epilog=examples("evichain bench embed --data ml-1m --json"))
+@settings_options
+def embed(
+    data: Data,
+    settings: Changes,
+    recipe: Recipe = "plus",
+    seed: Seed = 0,
+    repeats: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Times to take the median of.")
+    ] = 3,
+    json: Json = False,
+) -> None:
+    """Time the embeddings of all users and items against dense products of their size."""
+    from evichain.bench import bench_embed
+    from evichain.recipes import settings_for
+
+    ratings = load_parts(data, None, seed).train
+    chosen = settings_for(recipe, ratings=len(ratings), **{"seed": seed, **settings})
+    found: dict[str, Any] = {"data": data, "ratings": len(ratings)}
+    found |= bench_embed(ratings, chosen, repeats=repeats, say=note)
+    if json:
+        print_json({**found, "settings": chosen.model_dump()})
+        return
+    shown = {key.replace("_", " "): value for key, value in found.items()}
+    if found["peak_bytes"]:
+        shown["peak bytes"] = size_said(found["peak_bytes"])
+    print_facts("All embeddings", shown)
 
 
 @verb.command(

@@ -4,6 +4,7 @@ A plan follows the evidence of a few requests down to the prototypes. Where ever
 for, or where the embeddings below are at hand, one layer after another is all it takes.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,19 +37,11 @@ def stored_layer(chain: Chain, side: Side, slot: Ints) -> Layer:
     return Layer(rows, slot >= 0)
 
 
-@torch.inference_mode()
-def generated(chain: Chain, side: Side, depth: int, evidence: Evidence, below: Layer) -> Layer:
-    """What a generator makes of evidence, in portions that bound the memory.
-
-    Args:
-        below: the opposite side, one depth below, by the indices that the evidence names.
-    """
-    generator = chain.generator(side, depth)
-    count, sources = len(evidence.ptr) - 1, torch.from_numpy(below.rows)
-    made = np.zeros((count, chain.prototypes[side].shape[1]), np.float32)
-    there = np.zeros(count, np.bool_)
-    portions = np.diff(evidence.ptr[1:] // generator.links_at_once).nonzero()[0] + 1
-    for part in np.split(np.arange(count), portions):
+def portions(evidence: Evidence, there: Flags, links_at_once: int) -> Iterator[Block]:
+    """Evidence in portions that bound the memory, of those entities that have any."""
+    count = len(evidence.ptr) - 1
+    cuts = np.diff(evidence.ptr[1:] // links_at_once).nonzero()[0] + 1
+    for part in np.split(np.arange(count), cuts):
         if not len(part):
             continue
         first, last = evidence.ptr[part[0]], evidence.ptr[part[-1] + 1]
@@ -57,11 +50,25 @@ def generated(chain: Chain, side: Side, depth: int, evidence: Evidence, below: L
             evidence.others[first:last],
             evidence.ratings[first:last],
         )
-        layout, alive = links.lay_out(below.there)
-        there[part] = alive
+        layout, alive = links.lay_out(there)
         if alive.any():
-            block = Block(NONE, part[alive].astype(np.int32), layout)
-            made[part[alive]] = generator.generate(sources, block).numpy()
+            yield Block(NONE, part[alive].astype(np.int32), layout)
+
+
+@torch.inference_mode()
+def generated(chain: Chain, side: Side, depth: int, evidence: Evidence, below: Layer) -> Layer:
+    """What a generator makes of evidence.
+
+    Args:
+        below: the opposite side, one depth below, by the indices that the evidence names.
+    """
+    generator = chain.generator(side, depth)
+    count, sources = len(evidence.ptr) - 1, torch.from_numpy(below.rows)
+    made = np.zeros((count, chain.prototypes[side].shape[1]), np.float32)
+    there = np.zeros(count, np.bool_)
+    for block in portions(evidence, below.there, generator.links_at_once):
+        there[block.entities] = True
+        made[block.entities] = generator.generate(sources, block).numpy()
     return Layer(made, there)
 
 

@@ -12,17 +12,26 @@ from evichain.ratings.hashing import mix
 _ROUNDS = 4
 
 
-def batch_positions(count: int, batch_size: int, seed: int, step: int) -> Longs:
+def batch_positions(count: int, batch_size: int, seed: int, step: int, together: int = 1) -> Longs:
     """The positions of a step's ratings among `count`.
+
+    Args:
+        together: how many neighbours come as one.
 
     >>> passes = [batch_positions(6, 4, seed=1, step=step) for step in range(3)]
     >>> sorted(np.concatenate(passes).tolist())
     [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    >>> sorted(batch_positions(8, 4, seed=1, step=0, together=2).tolist())
+    [0, 1, 6, 7]
     """
-    out = np.empty(min(batch_size, count), np.int64)
-    first = step * len(out)
-    _permuted(first, count, np.uint64(seed), out)
-    return out
+    size = min(batch_size, count)
+    together = min(together, size)
+    out = np.empty(size // together, np.int64)
+    runs = -(-count // together)
+    _permuted(step * len(out), runs, np.uint64(seed), out)
+    found: Longs = (out[:, np.newaxis] * together + np.arange(together)).ravel()
+    # The last run may be a short one.
+    return found[found < count]
 
 
 @kernel

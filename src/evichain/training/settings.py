@@ -18,6 +18,9 @@ class TrainingSettings(BaseModel):
     """Ratings in a step, at most."""
     batch_share: float = Field(default=1.0, gt=0, le=1)
     """The part of all ratings in a step, at most."""
+    together: int = Field(default=1, ge=1)
+    """How many ratings of a user come into a step together, so that fewer users have to be
+    generated for as many ratings."""
     learning_rate: float = Field(default=1e-3, gt=0)
     """Adam's step size."""
     annealing: bool = True

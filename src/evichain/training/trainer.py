@@ -1,5 +1,6 @@
 """The trainer: pretraining, then steps of Adam on batches with their evidence."""
 
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -65,12 +66,11 @@ def make_batch(
     """A process' share of the batch of a step: a function of the seed and the step's number."""
     count = len(pool.graph)
     size = max(1, min(settings.batch_size, int(count * settings.batch_share)))
-    users, items, ratings = _targets(pool, batch_positions(count, size, settings.seed, step))
-    turn = 0
-    while not len(users):  # a batch of few, all of them set aside
-        turn += 1
-        other = batch_positions(count, size, settings.seed + turn, step)
-        users, items, ratings = _targets(pool, other)
+    for turn in itertools.count():
+        positions = batch_positions(count, size, settings.seed + turn, step, settings.together)
+        users, items, ratings = _targets(pool, positions)
+        if len(users):  # else a batch of few, all of them set aside
+            break
     draw = evidence_seed(settings.seed, step)
     targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
     share = settings.evidence_dropout * draw / _LARGEST_SEED

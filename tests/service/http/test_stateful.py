@@ -91,6 +91,7 @@ class Service(RuleBasedStateMachine):
 
     @invariant()
     def answers_are_those_of_a_fresh_start(self) -> None:
+        self.sent("POST", "/v1/ratings?settled=true", {"ratings": []})
         fresh = Caller(create_app(Following(self.model, self.store), PATIENT))
         query = "&".join(f"item={item}" for item in ITEMS)
         for user in USERS:

@@ -20,6 +20,7 @@ from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
 from evichain.service.live.engine import Change, LiveEngine
+from evichain.service.live.layers import Upkeep
 from evichain.service.live.snapshot import Snapshot
 
 PROTOTYPES: tuple[list[Id], list[Id]] = ([0, 1, 9], [0, 2])
@@ -108,17 +109,38 @@ class Live(RuleBasedStateMachine):
                 after[user, item] = rating
         if not after:
             return
-        before = self.live.snapshot
+        before, settled = self.live.snapshot, self.ratings
         self.version += 1
         self.live.apply([Change(*change) for change in changes], self.version)
-        assert_answers(before, self.chain, self.shape, self.ratings)
         self.ratings = after
+        if before.settled == before.version:
+            assert_answers(before, self.chain, self.shape, settled)
+
+    @rule()
+    def settle(self) -> None:
+        found = self.live.settle()
+        assert found is self.live.snapshot
+        assert found.settled == found.version == self.version
+        assert_answers(found, self.chain, self.shape, self.ratings)
 
     @invariant()
-    def answers_are_those_of_the_ratings(self) -> None:
+    def ratings_are_there_at_once(self) -> None:
+        if not hasattr(self, "live"):
+            return
+        snapshot = self.live.snapshot
+        assert snapshot.version == self.version
+        found = {
+            (user, snapshot.rosters[Side.ITEM][item]): rating
+            for user in range(12)
+            for item, rating in zip(
+                *snapshot.row(Side.USER, snapshot.index(Side.USER, user)), strict=True
+            )
+        }
+        assert found == self.ratings
+
+    def teardown(self) -> None:
         if hasattr(self, "live"):
-            assert self.live.snapshot.version == self.version
-            assert_answers(self.live.snapshot, self.chain, self.shape, self.ratings)
+            self.settle()
 
 
 TestLive = Live.TestCase
@@ -134,4 +156,65 @@ def test_one_rating_after_another(shape: str) -> None:
     ):
         live.apply([Change(*pair, rating)], version)
         ratings[pair] = rating
-        assert_answers(live.snapshot, chain, SHAPES[shape], ratings)
+        assert_answers(live.settle(), chain, SHAPES[shape], ratings)
+
+
+def test_what_comes_while_it_settles_is_there_and_settles_next() -> None:
+    shape, ratings = SHAPES["plus"], dict(START)
+    chain = a_chain(shape)
+    live = LiveEngine(Engine(chain, a_pool(ratings), shape), 0, SCALE)
+    updated, later = Upkeep.updated, [Change(8, 0, 5.0), Change(8, 7, 1.0), Change(0, 2, 1.0)]
+
+    def interrupted(self: Upkeep, *parts: Any) -> Any:
+        before = live.snapshot
+        # Something that changes no rating, such as a title.
+        assert live.apply([], before.version).settled == before.settled < before.version
+        found = updated(self, *parts)
+        live.apply([later.pop()], before.version + 1)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Upkeep, "updated", interrupted)
+        live.apply([Change(1, 2, 5.0)], 1)
+        for version in (1, 2, 3):
+            assert live.settle().settled == version
+            assert live.snapshot.version == version + 1
+    ratings |= {(1, 2): 5.0, (8, 0): 5.0, (8, 7): 1.0, (0, 2): 1.0}
+    assert_answers(live.settle(), chain, shape, ratings)
+    assert live.snapshot.settled == 4
+    assert live.apply([], 5).settled == 5
+
+
+def test_a_fault_while_it_settles_leaves_nothing_behind() -> None:
+    shape, ratings = SHAPES["plus"], dict(START)
+    chain = a_chain(shape)
+    live = LiveEngine(Engine(chain, a_pool(ratings), shape), 0, SCALE)
+
+    def broken(*_: object) -> Any:
+        raise FloatingPointError
+
+    live.apply([Change(1, 2, 5.0)], 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evichain.service.live.layers.layer", broken)
+        with pytest.raises(FloatingPointError):
+            live.settle()
+    live.apply([Change(7, 0, 2.0)], 2)
+    assert_answers(live.settle(), chain, shape, ratings | {(1, 2): 5.0, (7, 0): 2.0})
+
+
+def test_who_rated_and_what_was_rated_are_right_before_it_settles() -> None:
+    """A newcomer's list, and an item that nobody has rated before."""
+    shape, ratings = SHAPES["plus"], dict(START)
+    chain = a_chain(shape)
+    live = LiveEngine(Engine(chain, a_pool(ratings), shape), 0, SCALE)
+    before = live.snapshot
+    found = live.apply([Change(11, 8, 5.0), Change(11, 0, 1.0), Change(2, 8, 4.0)], 1)
+    assert found.settled == 0
+    items = np.array([found.index(Side.ITEM, item) for item in (8, 1)])
+    guest = found.user(found.guest_row([found.index(Side.ITEM, 8), 0], [5.0, 1.0]))
+    user = found.stored_user(found.index(Side.USER, 11))
+    for asker in (guest, user):
+        estimates, _, there = found.estimates(asker, items)
+        assert there.tolist() == [True, True]
+        np.testing.assert_allclose(estimates, found.estimates(guest, items)[0], atol=1e-6)
+    assert before.index(Side.ITEM, 8) < 0

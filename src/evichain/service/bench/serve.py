@@ -18,7 +18,7 @@ from evichain.service.bench.load import Measured, drive, run
 from evichain.service.bench.mix import Kind, Mix, Written
 from evichain.service.bench.process import Server, on_core, two_cores
 from evichain.service.bench.storm import weather
-from evichain.service.bench.visible import visible
+from evichain.service.bench.visible import until_settled, visible
 from evichain.service.live.following import Following
 from evichain.service.store import open_store
 
@@ -100,11 +100,13 @@ def _over_http(folder: Path, url: str, ratings: Ratings, load: Load, say: Say) -
                 )
             )
             after = server.cpu_seconds
+            settled = run(until_settled(server.address))
             alone = _driver_alone(ratings, load, theirs)
         found = {
             "start_seconds": started,
             "visible": seen,
             **_figures(measured),
+            "settle_seconds": settled,
             "server_cpu_ms_per_request": _each(before, after, measured),
             "server_peak_bytes": server.peak_bytes,
             "driver_requests_per_second": alone,

@@ -1,5 +1,7 @@
-"""Whether a rating is in the next answer."""
+"""Whether a rating is in the next answer, and when all that follows from it is."""
 
+import asyncio
+import time
 from http import HTTPStatus
 
 from evichain.ratings.ids import Id
@@ -8,11 +10,12 @@ from evichain.service.bench.mix import Mix, ask_by, list_path, put
 
 _TIMES = 5
 _CLOSE = 1e-4
+_OFTEN = 0.005
 
 
 async def visible(address: tuple[str, int], mix: Mix) -> bool:
-    """Whether someone new who rates one thing after another gets, each time, the list that anyone
-    with these ratings gets: another one than before."""
+    """Whether someone new who rates one thing after another gets another list each time, and, when
+    all has settled, the one that anyone with these ratings gets."""
     connection = await Connection.open(*address)
     user, own, before = mix.newcomer(), dict[Id, float](), dict[str, float]()
     try:
@@ -20,14 +23,29 @@ async def visible(address: tuple[str, int], mix: Mix) -> bool:
             own[item] = rating
             if (await connection.ask(put(user, item, rating))).status != HTTPStatus.OK:
                 return False
+            next_one = _listed(await connection.ask(encoded("GET", list_path(user))))
+            await until_settled(address)
             found = _listed(await connection.ask(encoded("GET", list_path(user))))
             expected = _listed(await connection.ask(ask_by(list(own.items()))))
-            if found == before or not _alike(found, expected):
+            if next_one == before or not _alike(found, expected):
                 return False
             before = found
     finally:
         connection.close()
     return True
+
+
+async def until_settled(address: tuple[str, int]) -> float:
+    """The seconds until everyone's embedding is as the ratings make it."""
+    connection, begun = await Connection.open(*address), time.perf_counter()
+    try:
+        while True:
+            found = (await connection.ask(encoded("GET", "/v1/overview"))).json()
+            if found["settled"] == found["version"]:
+                return time.perf_counter() - begun
+            await asyncio.sleep(_OFTEN)
+    finally:
+        connection.close()
 
 
 def _listed(answer: Answer) -> dict[str, float]:

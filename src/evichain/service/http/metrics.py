@@ -46,6 +46,12 @@ class Metrics:
         self.users = _gauge(registry, "evichain_users", "Users with ratings.")
         self.items = _gauge(registry, "evichain_items", "Items with ratings.")
         self.version = _gauge(registry, "evichain_version", "Version of the ratings.")
+        self.settled = _gauge(
+            registry,
+            "evichain_settled_version",
+            "Version up to which everyone's embedding is as the ratings make it.",
+            "min",
+        )
         self.rmse = _gauge(
             registry,
             "evichain_recent_rmse",

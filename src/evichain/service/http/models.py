@@ -35,6 +35,8 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Seconds = Annotated[StrictInt, Field(ge=SMALLEST, le=LARGEST)]
 Count = Annotated[int, Query(ge=1, le=MOST)]
 Caution = Annotated[float, Query(ge=0, le=10, allow_inf_nan=False)]
+Settled = Annotated[bool, Query()]
+"""Whether to wait for all that follows from a write."""
 Format = Literal["json", "svg", "text"]
 _Within = Annotated[StrictInt, Field(ge=1, le=MOST)]
 
@@ -298,6 +300,8 @@ class Overview(BaseModel):
     recipe: str
     scale: ScaleSpan
     version: int
+    settled: int
+    """The version up to which everyone's embedding is as the ratings make it."""
     recent_rmse: float | None
     """On the latest ratings, each judged before it was learned from."""
     recent_ratings: int

@@ -54,12 +54,16 @@ class Service:
         """The id that a part of a path or a body means, as the store is to know it."""
         return checked_id(self.live.native(side, text), side)
 
-    async def write(self, change: Callable[[], R]) -> R:
-        """Change the store; done when it is on disk and known here."""
+    async def write(self, change: Callable[[], R], *, settled: bool = False) -> R:
+        """Change the store; done when it is on disk and known here.
+
+        Args:
+            settled: and when everyone's embedding is as it makes it.
+        """
 
         def durable() -> R:
             result = change()
-            self.live.catch_up()
+            (self.live.settle if settled else self.live.catch_up)()
             return result
 
         return await self.work(durable)

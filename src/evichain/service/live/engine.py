@@ -1,6 +1,13 @@
-"""The live engine: one writer makes versions, any number of readers ask the latest."""
+"""The live engine: one writer makes versions, any number of readers ask the latest.
+
+A rating counts in its user's answers at once: those are made from the user's ratings when asked.
+It changes a little, too, the embeddings of all who have the user or the item for evidence, and of
+those who have these. They may be thousands, and follow when `settle` is called, for all ratings
+that have come in the meantime at once.
+"""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import NamedTuple
 
@@ -8,15 +15,20 @@ import numpy as np
 
 from evichain.engine import Engine
 from evichain.kernels import Longs
-from evichain.model.inference import read
+from evichain.model.inference import Ends, read
 from evichain.model.single import SingleUser
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.service.live.growing import Roster
-from evichain.service.live.layers import Upkeep
+from evichain.service.live.layers import NOWHERE, BothRows, LiveLayers, Upkeep
 from evichain.service.live.rows import LiveRows
 from evichain.service.live.snapshot import Snapshot, all_ends, patched
+
+Touched = tuple[Longs, Longs]
+"""Users and items whose rows have changed."""
+
+_NOBODY: Touched = (NOWHERE, NOWHERE)
 
 
 class Change(NamedTuple):
@@ -27,10 +39,20 @@ class Change(NamedTuple):
     rating: float | None = None
 
 
-class LiveEngine:
-    """Answers from the latest snapshot; `apply` makes the next one.
+@dataclass(frozen=True)
+class _Settled:
+    """Rows, and all embeddings as these rows make them."""
 
-    After any changes the answers are those of an engine built from the ratings as they are now.
+    version: int
+    rows: BothRows
+    layers: LiveLayers
+    items: Ends
+
+
+class LiveEngine:
+    """Answers from the latest snapshot; `apply` and `settle` make the next one.
+
+    Once settled, the answers are those of an engine built from the ratings as they are now.
     An embedding is kept for all who ask, so cycle blocking is off, whatever the model says.
 
     Args:
@@ -43,34 +65,99 @@ class LiveEngine:
         chain, pool = engine.chain, engine.pool
         policy = engine.settings.policy.model_copy(update={"cycle_blocking": False})
         rosters = Roster(pool, Side.USER), Roster(pool, Side.ITEM)
-        self._upkeep = Upkeep(chain, pool, policy, rosters)
-        self._lock = Lock()
-        everything = np.arange(len(rosters[Side.ITEM]))
-        made = self._upkeep.first[0, Side.ITEM].take(everything)
+        self._upkeep = Upkeep(chain, policy, rosters)
+        self._publishing, self._settling = Lock(), Lock()
+        layers = self._upkeep.begun(pool)
+        self._settled = _Settled(
+            version,
+            (LiveRows.of(pool.graph, Side.USER), LiveRows.of(pool.graph, Side.ITEM)),
+            layers,
+            all_ends(chain, layers[0, Side.ITEM].take(np.arange(len(rosters[Side.ITEM])))),
+        )
+        self._waiting = _NOBODY
         self.snapshot = Snapshot(
             version=version,
+            settled=version,
             chain=chain,
             single=SingleUser.of(chain),
             policy=policy,
             scale=scale or pool.graph.scale,
             rosters=rosters,
-            rows=(LiveRows.of(pool.graph, Side.USER), LiveRows.of(pool.graph, Side.ITEM)),
-            layers=self._upkeep.first,
-            items=all_ends(chain, made),
+            rows=self._settled.rows,
+            layers=layers,
+            items=self._settled.items,
         )
         # Nothing changes, and nobody asks; but what it takes is compiled before somebody does.
-        self.apply((), version)
+        self._upkeep.updated(layers, self._settled.rows, self._settled.rows, _NOBODY)
         nobody = self.snapshot.guest_row((), ())
         self.snapshot.best(self.snapshot.user(nobody), 1, nobody[0].astype(np.int64))
 
     def apply(self, changes: Iterable[Change], version: int) -> Snapshot:
-        """Take in changes, in their order, all at once; the snapshot that holds them."""
-        with self._lock:
+        """Take in changes, in their order, all at once; the snapshot that holds them.
+
+        Who is new has embeddings from now on; those of all others follow by `settle`.
+        """
+        with self._publishing:
             old = self.snapshot
-            found = self._by_pair(old, changes)
-            new = self._changed(old, found, version)
-            self.snapshot = new
+            rows, touched = self._taken_in(old, self._by_pair(old, changes))
+            unsettled = old.settled < old.version or any(map(len, touched))
+            settled = old.settled if unsettled else version
+            new = replace(old, version=version, settled=settled, rows=rows)
+            self.snapshot = self._with_newcomers(new, touched)
+            self._waiting = _together(self._waiting, touched)
+            return self.snapshot
+
+    def settle(self) -> Snapshot:
+        """Make again all that the changes up to now have changed; the snapshot that holds it."""
+        with self._settling:
+            with self._publishing:
+                aim, touched = self.snapshot, self._waiting
+                self._waiting = _NOBODY
+            if aim.settled == aim.version:
+                return aim
+            try:
+                settled = self._followed(self._settled, aim, touched)
+            except BaseException:
+                with self._publishing:
+                    self._waiting = _together(self._waiting, touched)
+                raise
+            self._settled = settled
+            with self._publishing:
+                new = replace(
+                    self.snapshot,
+                    settled=settled.version,
+                    layers=settled.layers,
+                    items=settled.items,
+                )
+                if not any(map(len, self._waiting)):
+                    new = replace(new, settled=new.version)
+                self.snapshot = self._with_newcomers(new, self._waiting)
+                return self.snapshot
+
+    def _followed(self, old: _Settled, aim: Snapshot, touched: Touched) -> _Settled:
+        """Everything as the ratings of a snapshot make it."""
+        layers, differ = self._upkeep.updated(old.layers, old.rows, aim.rows, touched)
+        items = self._read(old.items, layers, differ)
+        return _Settled(aim.version, aim.rows, layers, items)
+
+    def _with_newcomers(self, new: Snapshot, touched: Touched) -> Snapshot:
+        """The snapshot with embeddings of those of whom there are none yet."""
+        users, items = self._upkeep.strangers(new.layers, touched)
+        if not len(users) and not len(items):
             return new
+        layers = self._upkeep.met(new.layers, new.rows, (users, items))
+        return replace(new, layers=layers, items=self._read(new.items, layers, items))
+
+    def _read(self, items: Ends, layers: LiveLayers, differ: Longs) -> Ends:
+        """What the head makes of every item, when some of them differ."""
+        layer = layers[0, Side.ITEM]
+        # Those that are new need a place, whether or not there is anything to say of them.
+        differ = np.union1d(differ, np.arange(len(items.there) - 1, len(layer.there)))
+        if not len(differ):
+            return items
+        made = layer.take(differ)
+        fresh = read(self._upkeep.chain, Side.ITEM, made.rows, made.there)
+        return patched(items, differ, len(layer.there), fresh)
 
     def _by_pair(
         self, old: Snapshot, changes: Iterable[Change]
@@ -94,39 +181,25 @@ class LiveEngine:
                 found[users.meet(change.user), items.meet(change.item)] = change.rating
         return found
 
-    def _changed(
-        self, old: Snapshot, changes: dict[tuple[int, int], float | None], version: int
-    ) -> Snapshot:
+    def _taken_in(
+        self, old: Snapshot, changes: dict[tuple[int, int], float | None]
+    ) -> tuple[BothRows, Touched]:
+        """The rows with these ratings, and whose they are."""
         by: tuple[dict[int, dict[int, float | None]], ...] = ({}, {})
         for pair, rating in changes.items():
             for side in Side:
                 by[side].setdefault(pair[side], {})[pair[side.opposite]] = rating
         keys = [roster.keys for roster in old.rosters]
-        user_rows, item_rows = (
+        users, items = (
             old.rows[side].changed(by[side], keys[side], keys[side.opposite]) for side in Side
         )
-        rows = (user_rows, item_rows)
-        touched = _sorted(by[Side.USER]), _sorted(by[Side.ITEM])
-        layers, differ = self._upkeep.updated(old.layers, old.rows, rows, touched)
-        items, length = old.items, len(keys[Side.ITEM])
-        # Those that are new need a place, whether or not there is anything to say of them.
-        differ = np.union1d(differ, np.arange(len(items.there) - 1, length))
-        if len(differ):
-            made = layers[0, Side.ITEM].take(differ)
-            fresh = read(old.chain, Side.ITEM, made.rows, made.there)
-            items = patched(items, differ, length, fresh)
-        return Snapshot(
-            version=version,
-            chain=old.chain,
-            single=old.single,
-            policy=old.policy,
-            scale=old.scale,
-            rosters=old.rosters,
-            rows=rows,
-            layers=layers,
-            items=items,
-        )
+        return (users, items), (_sorted(by[Side.USER]), _sorted(by[Side.ITEM]))
 
 
 def _sorted(entities: Iterable[int]) -> Longs:
     return np.array(sorted(entities), np.int64)
+
+
+def _together(some: Touched, others: Touched) -> Touched:
+    users, items = (np.union1d(*parts) for parts in zip(some, others, strict=True))
+    return users, items

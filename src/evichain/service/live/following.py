@@ -13,6 +13,7 @@ from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.recommender import REC
+from evichain.resources import gently
 from evichain.service.live.engine import Change, LiveEngine
 from evichain.service.live.recent import Recent
 from evichain.service.live.snapshot import Snapshot
@@ -32,15 +33,16 @@ log = logging.getLogger("evichain.live")
 class Following:
     """The ratings of a store behind a trained model, up to date.
 
-    Whoever wrote to the store calls `catch_up`, and finds it in the next `snapshot`; writes of
-    other processes are found by a thread, after `start`.
+    Whoever wrote to the store calls `catch_up`, and finds it in the next `snapshot`; whoever needs
+    all that follows from it too calls `settle`. After `start`, one thread finds what other
+    processes write, and another one settles.
     """
 
     def __init__(self, model: REC, store: Store) -> None:
         self.model, self.store = model, store
         self.recent = Recent()
-        self._lock, self._stop = Lock(), Event()
-        self._thread: Thread | None = None
+        self._lock, self._stop, self._news = Lock(), Event(), Event()
+        self._threads: list[Thread] = []
         self._live, self.titles = self._built()
 
     @property
@@ -50,14 +52,17 @@ class Following:
 
     def start(self) -> None:
         """Follow the store in the background."""
-        self._thread = Thread(target=self._follow, name="evichain-follow", daemon=True)
-        self._thread.start()
+        for work, name in ((self._follow, "follow"), (self._settle_on, "settle")):
+            thread = Thread(target=work, name=f"evichain-{name}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def stop(self) -> None:
         """Stop following."""
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._news.set()
+        while self._threads:
+            self._threads.pop().join()
 
     def catch_up(self) -> Snapshot:
         """Take in all that is in the store by now."""
@@ -72,6 +77,12 @@ class Following:
                 if found.version == live.snapshot.version:
                     return live.snapshot
                 self._take_in(live, found.changes, found.version)
+                self._news.set()
+
+    def settle(self) -> Snapshot:
+        """Take in all that is in the store by now, and all that follows from it."""
+        self.catch_up()
+        return self._live.settle()
 
     def native(self, side: Side, text: str) -> Id:
         """An id as the store is to know it: as it does already, or in the kind of its side.
@@ -140,6 +151,17 @@ class Following:
                 # Whatever it was: who stops following answers from the past for ever.
                 log.exception("cannot follow the store")
                 self._stop.wait(10 * _WAIT)
+
+    def _settle_on(self) -> None:
+        gently()
+        while self._news.wait() and not self._stop.is_set():
+            self._news.clear()
+            try:
+                self._live.settle()
+            except Exception:
+                log.exception("cannot settle what has changed")
+                self._stop.wait(10 * _WAIT)
+                self._news.set()
 
 
 def _is_integer(text: str) -> bool:

@@ -5,9 +5,7 @@ When rows change, a layer is generated again where the evidence has changed or a
 among it has: from the bottom up, and no further than something differs.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +14,12 @@ from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Flags, Floats, Ints, Keys, Longs
 from evichain.model.chain import Chain
-from evichain.model.channels import ChannelGenerator
 from evichain.model.layers import Layer, all_layers, layer, stored_layer
 from evichain.ratings.rows import Rows
 from evichain.ratings.side import Side
 from evichain.service.live.growing import Growing, Roster
 from evichain.service.live.pages import Pages
-from evichain.service.live.rows import LiveRows, citations, cuts
-from evichain.service.live.sums import MOST, Sums
+from evichain.service.live.rows import LiveRows, citing, cuts
 
 Place = tuple[int, Side]
 BothRows = tuple[LiveRows, LiveRows]
@@ -59,35 +55,19 @@ class LiveLayer:
 LiveLayers = dict[Place, LiveLayer]
 
 
-class Cited(NamedTuple):
-    """Entities whose embedding differs, and the rows that have one of them for evidence.
-
-    Attributes:
-        changed: the entities.
-        whose: the entity of each such row, once for each piece.
-        which: the piece, by its place in `changed`.
-        ratings: between the two.
-    """
-
-    changed: Longs
-    whose: Longs
-    which: Longs
-    ratings: Floats
-
-
 class Upkeep:
     """Makes the next version of all layers; the writer's own, not to be shared."""
 
-    def __init__(
-        self, chain: Chain, pool: Pool, policy: Policy, rosters: tuple[Roster, Roster]
-    ) -> None:
+    def __init__(self, chain: Chain, policy: Policy, rosters: tuple[Roster, Roster]) -> None:
         self.chain, self.policy, self.rosters = chain, policy, rosters
-        made = all_layers(chain, pool, policy)
-        self.first: LiveLayers = {
-            place: LiveLayer.of(whole) for place, whole in made.items() if self._kept(place)
-        }
-        self._cuts = {place: Growing(self._first_cuts(pool, place)) for place in self.first}
-        self._sums = self._first_sums(pool, made)
+        self._cuts: dict[Place, Growing] = {}
+
+    def begun(self, pool: Pool) -> LiveLayers:
+        """The first version."""
+        made = all_layers(self.chain, pool, self.policy)
+        del made[0, Side.USER]
+        self._cuts = {place: Growing(self._first_cuts(pool, place)) for place in made}
+        return {place: LiveLayer.of(whole) for place, whole in made.items()}
 
     def updated(
         self, layers: LiveLayers, before: BothRows, rows: BothRows, touched: tuple[Longs, Longs]
@@ -99,53 +79,50 @@ class Upkeep:
         self._cut(rows, touched)
         new = dict(layers)
         changed: dict[Place, Longs] = {}
-        try:
-            for depth in reversed(range(self.policy.max_depth + 1)):
-                for side in Side:
-                    if (depth, side) in layers:
-                        own = self._reselected(before[side], rows[side], touched[side], depth)
-                        changed[depth, side] = self._update(
-                            layers, new, rows, own, changed, (depth, side)
-                        )
-        except BaseException:
-            # Half of a change may be in them, and nobody will ever see the layers that have it.
-            for sums in self._sums.values():
-                sums.forget()
-            raise
+        for place in self._upwards():
+            depth, side = place
+            dirty = self._reselected(before[side], rows[side], touched[side], depth)
+            if depth < self.policy.max_depth:
+                below = changed[depth + 1, side.opposite]
+                dirty = np.union1d(dirty, self._citing(rows, place, below))
+            grown = new[place].grown(len(self.rosters[side]))
+            new[place] = self._with(new, grown, rows, place, dirty)
+            changed[place] = dirty[_differs(grown.take(dirty), new[place].take(dirty))]
         return new, changed.get((0, Side.ITEM), NOWHERE)
 
-    def _update(
-        self,
-        before: LiveLayers,
-        layers: LiveLayers,
-        rows: BothRows,
-        own: Longs,
-        changed: dict[Place, Longs],
-        place: Place,
-    ) -> Longs:
-        """Bring one layer up to date; which of its entities differ.
+    def strangers(self, layers: LiveLayers, touched: tuple[Longs, Longs]) -> tuple[Longs, Longs]:
+        """Who of these has no embedding where one is asked for first."""
+        users, items = (
+            entities[~layers[depth, side].grown(len(self.rosters[side])).there.take(entities)]
+            for entities, side, depth in zip(touched, Side, (1, 0), strict=True)
+        )
+        return users, items
 
-        Args:
-            own: those who have other evidence than before.
-        """
+    def met(self, layers: LiveLayers, rows: BothRows, strangers: tuple[Longs, Longs]) -> LiveLayers:
+        """The layers with embeddings of these too; those of all others are as they were."""
+        new = dict(layers)
+        for place in self._upwards():
+            grown = new[place].grown(len(self.rosters[place[1]]))
+            new[place] = self._with(new, grown, rows, place, strangers[place[1]])
+        return new
+
+    def _upwards(self) -> list[Place]:
+        """The places of all layers that are kept, from the bottom up."""
+        return sorted(self._cuts, reverse=True)
+
+    def _with(
+        self, layers: LiveLayers, old: LiveLayer, rows: BothRows, place: Place, wanted: Longs
+    ) -> LiveLayer:
+        """A layer with the embeddings of some made again, from the layers below."""
         depth, side = place
-        slot = self.rosters[side].slot
-        layers[place] = grown = layers[place].grown(len(slot))
+        if not len(wanted):
+            return old
         if depth == self.policy.max_depth:
-            dirty = own
-            made = stored_layer(self.chain, side, slot[dirty])
+            made = stored_layer(self.chain, side, self.rosters[side].slot[wanted])
         else:
-            cited = self._cited(rows, place, changed[depth + 1, side.opposite])
-            dirty = np.union1d(own, cited.whose)
-            if not len(dirty):
-                return dirty
-            if place in self._sums:
-                old = before[depth + 1, side.opposite]
-                made = self._summed(old, layers, rows, place, dirty, own, cited)
-            else:
-                made = self._generated(layers, rows, place, dirty)
-        layers[place] = grown.changed(dirty, made)
-        return dirty[_differs(grown.take(dirty), made)]
+            parts = self._sources(layers, rows, place, wanted)
+            made = layer(self.chain, self.policy, side, depth, *parts)
+        return old.changed(wanted, made)
 
     def _reselected(self, before: LiveRows, after: LiveRows, touched: Longs, depth: int) -> Longs:
         """Who of these has other evidence at a depth than before, or was not there."""
@@ -165,56 +142,6 @@ class Upkeep:
         keys = self.rosters[side].keys[entities]
         return choose(part, ratings, keys, slot, self.policy, side, depth)
 
-    def _summed(
-        self,
-        old: LiveLayer,
-        layers: LiveLayers,
-        rows: BothRows,
-        place: Place,
-        dirty: Longs,
-        own: Longs,
-        cited: Cited,
-    ) -> Layer:
-        """The same as `_generated`, from sums that are brought up to date.
-
-        Args:
-            old: the layer below, as it was.
-        """
-        (depth, side), sums = place, self._sums[place]
-        within, beyond = np.split(dirty, np.searchsorted(dirty, [MOST]))
-        kept = sums.kept(within)
-        pieces = np.bincount(np.searchsorted(dirty, cited.whose), minlength=len(dirty))
-        kept[kept] = ~sums.mostly(within[kept], pieces[: len(within)][kept])
-        again = np.union1d(own[own < MOST], within[~kept])
-        if len(again):
-            part, ratings, keys, slots, below = self._sources(layers, rows, place, again)
-            evidence = choose(part, ratings, keys, slots[1], self.policy, side, depth)
-            sums.fill(again, evidence, below)
-        known = np.flatnonzero((cited.whose < MOST) & ~np.isin(cited.whose, again))
-        # One entity after the other, so that its sums are at hand for all of its pieces.
-        known = known[np.argsort(cited.whose[known], kind="stable")]
-        new = layers[depth + 1, side.opposite]
-        used, which = np.unique(cited.which[known], return_inverse=True)
-        sums.replace(
-            cited.whose[known],
-            which,
-            cited.ratings[known],
-            old.grown(len(new.rows)).take(cited.changed[used]),
-            new.take(cited.changed[used]),
-        )
-        made = sums.made(within)
-        if not len(beyond):
-            return made
-        others = self._generated(layers, rows, place, beyond)
-        return Layer(
-            np.concatenate([made.rows, others.rows]), np.concatenate([made.there, others.there])
-        )
-
-    def _generated(self, layers: LiveLayers, rows: BothRows, place: Place, wanted: Longs) -> Layer:
-        depth, side = place
-        parts = self._sources(layers, rows, place, wanted)
-        return layer(self.chain, self.policy, side, depth, *parts)
-
     def _sources(
         self, layers: LiveLayers, rows: BothRows, place: Place, wanted: Longs
     ) -> tuple[Rows, Floats, Keys, tuple[Ints, Ints], Layer]:
@@ -222,22 +149,25 @@ class Upkeep:
         depth, side = place
         part = rows[side].gather(wanted)
         # Only those that are met, by numbers of their own.
-        met, numbers = np.unique(part.indices, return_inverse=True)
-        part = replace(part, indices=numbers.astype(np.int32))
+        numbers = np.zeros(len(self.rosters[side.opposite]), np.int32)
+        numbers[part.indices] = 1
+        met = numbers.nonzero()[0]
+        numbers[met] = np.arange(len(met), dtype=np.int32)
+        part = replace(part, indices=numbers[part.indices])
         below = layers[depth + 1, side.opposite].take(met)
         slots = self.rosters[side].slot[wanted], self.rosters[side.opposite].slot[met]
         ratings = part.codes.astype(np.float32, copy=False)
         return part, ratings, self.rosters[side].keys[wanted], slots, below
 
-    def _cited(self, rows: BothRows, place: Place, changed: Longs) -> Cited:
-        """Where these opposite entities are evidence there."""
+    def _citing(self, rows: BothRows, place: Place, changed: Longs) -> Longs:
+        """Who has one of these opposite entities for evidence there."""
         side = place[1]
         part = rows[side.opposite].gather(changed)
         own, other = self.rosters[side].keys, self.rosters[side.opposite].keys
-        whose, which, where = citations(
+        found = citing(
             int(side), changed, part.indptr, part.indices, own, other, self._cuts[place].view
         )
-        return Cited(changed, whose, which, part.codes[where].astype(np.float32, copy=False))
+        return found.nonzero()[0]
 
     def _cut(self, rows: BothRows, touched: tuple[Longs, Longs]) -> None:
         for side in Side:
@@ -260,34 +190,6 @@ class Upkeep:
         own, other = (pool.graph.ids[s].keys for s in (side, side.opposite))
         limit = self.policy.limit(depth)
         return cuts(int(side), limit, everyone, rows.indptr, rows.indices, own, other)
-
-    def _first_sums(self, pool: Pool, made: Mapping[Place, Layer]) -> dict[Place, Sums]:
-        """Sums of the items: of all layers, those in which most entities change."""
-        found = {}
-        for depth in range(self.policy.max_depth - 1):
-            place, generator = (depth, Side.ITEM), self.chain.generator(Side.ITEM, depth)
-            # Where prototypes come first or answer themselves, evidence is not only what is cut.
-            special = self.policy.stored(depth) or self.policy.prioritizes(depth)
-            if isinstance(generator, ChannelGenerator) and not special:
-                found[place] = self._first_sum(pool, place, Sums(generator), made)
-        return found
-
-    def _first_sum(self, pool: Pool, place: Place, sums: Sums, made: Mapping[Place, Layer]) -> Sums:
-        (depth, side), graph = place, pool.graph
-        rows, some = graph.rows[side], np.arange(min(MOST, len(graph.ids[side])))
-        whole = Rows(rows.indptr[: len(some) + 1], rows.indices, rows.codes)
-        keys, ratings = graph.ids[side].keys, graph.scale.decode(rows.codes)
-        slot, below = pool.sides[side.opposite].slot, made[depth + 1, side.opposite]
-        evidence = choose(whole, ratings, keys, slot, self.policy, side, depth)
-        sums.fill(some, evidence, below)
-        # Kernels are compiled, or read from the disk, before anyone waits for them.
-        nobody = Layer(below.rows[:0], below.there[:0])
-        sums.replace(NOWHERE, NOWHERE, ratings[:0], nobody, nobody)
-        sums.made(NOWHERE)
-        return sums
-
-    def _kept(self, place: Place) -> bool:
-        return place != (0, Side.USER)
 
 
 def _same(old: Evidence, new: Evidence, place: int) -> bool:

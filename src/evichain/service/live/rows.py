@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evichain.kernels import Floats, Ints, Keys, Longs, kernel
+from evichain.kernels import Codes, Flags, Floats, Ints, Keys, Longs, kernel
 from evichain.ratings.graph import Graph
 from evichain.ratings.hashing import pair_hash
 from evichain.ratings.rows import Rows
@@ -40,31 +40,41 @@ class LiveRows:
 
     def row(self, index: int) -> Row:
         """The row of one entity."""
-        newer: Row | None = self.newer[index] if index < len(self) else NOBODY
+        newer = self._newer(index)
         if newer is not None:
             return newer
-        rows = self.graph.rows[self.side]
-        if index >= len(rows):
-            return NOBODY
-        others, codes = rows.row(index)
+        others, codes = self.graph.rows[self.side].row(index)
         return others, self.graph.scale.decode(codes)
 
     def count(self, index: int) -> int:
         """How many ratings one entity has."""
-        newer: Row | None = self.newer[index] if index < len(self) else NOBODY
+        newer = self._newer(index)
         if newer is not None:
             return len(newer[0])
         ptr = self.graph.rows[self.side].indptr
-        return int(ptr[index + 1] - ptr[index]) if index + 1 < len(ptr) else 0
+        return int(ptr[index + 1] - ptr[index])
 
     def gather(self, indices: Longs) -> Rows:
         """The rows of some entities as rows of their own; codes are the ratings."""
-        found = [self.row(index) for index in indices.tolist()]
-        ptr = np.zeros(len(found) + 1, np.int64)
-        np.cumsum([len(others) for others, _ in found], out=ptr[1:])
-        if not found:
-            return Rows(ptr, *NOBODY)
-        return Rows(ptr, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        newer = [self._newer(index) for index in indices.tolist()]
+        rows, scale = self.graph.rows[self.side], self.graph.scale
+        old = np.array([row is None for row in newer], np.bool_)
+        lengths = np.array([0 if row is None else len(row[0]) for row in newer], np.int64)
+        lengths[old] = rows.indptr[indices[old] + 1] - rows.indptr[indices[old]]
+        ptr = np.zeros(len(indices) + 1, np.int64)
+        np.cumsum(lengths, out=ptr[1:])
+        others, codes = np.zeros(ptr[-1], np.int32), np.zeros(ptr[-1], rows.codes.dtype)
+        copied(ptr, old, rows.indptr, rows.indices, rows.codes, indices, others, codes)
+        ratings = scale.decode(codes)
+        for place in (~old).nonzero()[0].tolist():
+            here = slice(ptr[place], ptr[place + 1])
+            others[here], ratings[here] = newer[place] or NOBODY
+        return Rows(ptr, others, ratings)
+
+    def _newer(self, index: int) -> Row | None:
+        """The row of one entity, unless it is as it is in the graph."""
+        newer: Row | None = self.newer[index] if index < len(self) else NOBODY
+        return NOBODY if newer is None and index >= len(self.graph.rows[self.side]) else newer
 
     def changed(self, changes: Changes, keys: Keys, other_keys: Keys) -> "LiveRows":
         """The next version, with these ratings by (entity, opposite entity); None removes one."""
@@ -144,7 +154,27 @@ def cuts(
 
 
 @kernel
-def citations(
+def copied(
+    ptr: Longs,
+    wanted: Flags,
+    indptr: Longs,
+    indices: Ints,
+    codes: Codes,
+    entities: Longs,
+    out_indices: Ints,
+    out_codes: Codes,
+) -> None:
+    """Copy the rows of those entities that are wanted to where `ptr` has them."""
+    for i in range(len(entities)):
+        if wanted[i]:
+            first = indptr[entities[i]]
+            for k in range(ptr[i + 1] - ptr[i]):
+                out_indices[ptr[i] + k] = indices[first + k]
+                out_codes[ptr[i] + k] = codes[first + k]
+
+
+@kernel
+def citing(
     side: int,
     cited: Longs,
     indptr: Longs,
@@ -152,22 +182,17 @@ def citations(
     keys: Keys,
     cited_keys: Keys,
     cut: Keys,
-) -> tuple[Longs, Longs, Longs]:
-    """Where these opposite entities are among the first of a row of `side`.
+) -> Flags:
+    """Which entities of `side` have one of these opposite ones among the first of their row.
 
     Args:
         cited: opposite entities; `indptr` and `indices` are their rows.
         keys, cut: of `side`, by index.
-
-    Returns whose row it is, which of `cited` stands in it, and the place in `indices`.
     """
-    whose, which = np.empty(len(indices), np.int64), np.empty(len(indices), np.int64)
-    where = np.empty(len(indices), np.int64)
-    found = 0
+    found = np.zeros(len(keys), np.bool_)
     for i in range(len(cited)):
         for k in range(indptr[i], indptr[i + 1]):
             entity = indices[k]
-            if pair_hash(side, keys[entity], cited_keys[cited[i]]) <= cut[entity]:
-                whose[found], which[found], where[found] = entity, i, k
-                found += 1
-    return whose[:found], which[:found], where[:found]
+            if not found[entity]:
+                found[entity] = pair_hash(side, keys[entity], cited_keys[cited[i]]) <= cut[entity]
+    return found

@@ -32,11 +32,13 @@ class Snapshot:
 
     Attributes:
         version: that of the last change it holds.
+        settled: that of the last change that everyone's embedding holds.
         items: what the head makes of every item; the last one is a stranger, so that UNKNOWN
             finds it.
     """
 
     version: int
+    settled: int
     chain: Chain
     single: SingleUser | None
     policy: Policy

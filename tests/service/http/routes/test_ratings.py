@@ -14,7 +14,11 @@ def test_a_rating_is_durable_and_known_when_it_is_answered(
     ask: Caller, store: Store, model: REC
 ) -> None:
     for item in range(5):
-        found = ask("PUT", f"/v1/users/eve/ratings/{item}", json={"rating": 5, "timestamp": item})
+        found = ask(
+            "PUT",
+            f"/v1/users/eve/ratings/{item}?settled=true",
+            json={"rating": 5, "timestamp": item},
+        )
         assert found.status_code == 200
         assert found.json() == {
             "new": 1,

@@ -34,6 +34,7 @@ def router(service: Service) -> APIRouter:
                 levels=snapshot.scale.levels.tolist(),
             ),
             version=snapshot.version,
+            settled=snapshot.settled,
             recent_rmse=live.recent.rmse,
             recent_ratings=live.recent.count,
             latency_p50_ms=latency[0],
@@ -66,6 +67,7 @@ def router(service: Service) -> APIRouter:
         figures.users.set(counted.users)
         figures.items.set(counted.items)
         figures.version.set(service.live.snapshot.version)
+        figures.settled.set(service.live.snapshot.settled)
         figures.rmse.set(service.live.recent.rmse or float("nan"))
         return Response(figures.text(), media_type=CONTENT_TYPE_LATEST)
 

@@ -27,15 +27,25 @@ def router(service: Service) -> APIRouter:
 
     @routes.put("/users/{user}/ratings/{item}", summary="Put a rating")
     async def put(
-        user: models.PathId, item: models.PathId, body: models.RatingBody
+        user: models.PathId,
+        item: models.PathId,
+        body: models.RatingBody,
+        settled: models.Settled = False,
     ) -> models.Written:
-        """Add or change a rating. It is on disk and in all answers here when this is answered."""
-        return await written(service, [(user, item, body.rating, body.timestamp)])
+        """Add or change a rating.
+
+        When this is answered it is on disk, and the user's next answer has it. What it changes in
+        the embeddings of others follows soon after; with `settled`, before this is answered.
+        """
+        rows = [(user, item, body.rating, body.timestamp)]
+        return await written(service, rows, settled=settled)
 
     @routes.delete("/users/{user}/ratings/{item}", summary="Delete a rating")
-    async def delete(user: models.PathId, item: models.PathId) -> models.Deleted:
+    async def delete(
+        user: models.PathId, item: models.PathId, settled: models.Settled = False
+    ) -> models.Deleted:
         """Delete a rating; harmless when there is none."""
-        return await deleted(service, [(user, item)])
+        return await deleted(service, [(user, item)], settled=settled)
 
     @routes.get("/users/{user}/ratings", summary="All ratings of a user")
     async def of_user(user: models.PathId) -> models.UserRatings:
@@ -66,19 +76,20 @@ def router(service: Service) -> APIRouter:
         All answers are then as if they had never been. Harmless when there are none.
         """
         who = service.native(Side.USER, user)
-        count = await service.write(lambda: store.erase(who))
+        count = await service.write(lambda: store.erase(who), settled=True)
         return models.Deleted(deleted=count, version=service.live.snapshot.version)
 
     @routes.post("/ratings", summary="Put many ratings")
-    async def put_many(body: models.RatingRows) -> models.Written:
+    async def put_many(body: models.RatingRows, settled: models.Settled = False) -> models.Written:
         """Add or change up to 10,000 ratings: all of them, or none."""
         rows = [(row.user, row.item, row.rating, row.timestamp) for row in body.ratings]
-        return await written(service, rows)
+        return await written(service, rows, settled=settled)
 
     @routes.post("/ratings/delete", summary="Delete many ratings")
-    async def delete_many(body: models.Pairs) -> models.Deleted:
+    async def delete_many(body: models.Pairs, settled: models.Settled = False) -> models.Deleted:
         """Delete up to 10,000 ratings; those that are not there do not matter."""
-        return await deleted(service, [(pair.user, pair.item) for pair in body.ratings])
+        pairs = [(pair.user, pair.item) for pair in body.ratings]
+        return await deleted(service, pairs, settled=settled)
 
     @routes.get("/ratings", summary="All ratings, page by page")
     async def page(
@@ -104,7 +115,7 @@ def row_of(row: Rating) -> models.Row:
 
 
 async def written(
-    service: Service, rows: Sequence[tuple[str, str, float, int | None]]
+    service: Service, rows: Sequence[tuple[str, str, float, int | None]], *, settled: bool = False
 ) -> models.Written:
     """Put ratings that are on the scale; those without a time have it now."""
     scale, now = service.live.snapshot.scale, int(time.time())
@@ -126,12 +137,14 @@ async def written(
             for user, item, rating, at in rows
         )
 
-    result = await service.write(put)
+    result = await service.write(put, settled=settled)
     service.metrics.written.inc(result.new + result.changed)
     return models.Written(**result._asdict(), version=service.live.snapshot.version)
 
 
-async def deleted(service: Service, pairs: Sequence[tuple[str, str]]) -> models.Deleted:
+async def deleted(
+    service: Service, pairs: Sequence[tuple[str, str]], *, settled: bool = False
+) -> models.Deleted:
     """Delete ratings."""
 
     def delete() -> int:
@@ -140,7 +153,7 @@ async def deleted(service: Service, pairs: Sequence[tuple[str, str]]) -> models.
             for user, item in pairs
         )
 
-    count = await service.write(delete)
+    count = await service.write(delete, settled=settled)
     return models.Deleted(deleted=count, version=service.live.snapshot.version)
 
 

@@ -55,7 +55,7 @@ def router(service: Service) -> APIRouter:
     async def erase_user(user: own.PathId) -> models.Success:
         """Erase a user and all their ratings."""
         who = service.native(Side.USER, user)
-        count = await service.write(lambda: store.erase(who))
+        count = await service.write(lambda: store.erase(who), settled=True)
         return models.Success(row_affected=count)
 
     # Items
