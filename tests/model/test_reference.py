@@ -81,7 +81,7 @@ def assert_plan_agrees(
 ) -> None:
     hidden = NOTHING_HIDDEN
     if hiding:
-        crowd = draw_crowd(pool.graph, 7, seed=3)
+        crowd = draw_crowd(pool, 7, seed=3)
         hidden = hide(users[:3], items[:3], dropout=0.2, seed=5, crowd=crowd)
     recursion = Recursion(chain, pool, policy, seed, hidden)
     expected, possible = recursion.predict(users, items)

@@ -9,37 +9,53 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evichain.kernels import Int, kernel
-from evichain.ratings.graph import Graph
+from evichain.evidence.pool import Pool
+from evichain.kernels import Flags, Int, kernel
 from evichain.ratings.hashing import mix
+from evichain.ratings.side import Side
 
-_ALL = 2**32
+_ALL: Flags = np.empty(0, np.bool_)
 
 
 class Crowd(NamedTuple):
-    """How many of 2**32 users, and of items, belong to it; which ones is drawn by `seed`."""
+    """Which users and which items belong to it, by index; all of a side where none is told.
 
-    users: int
-    items: int
-    seed: int
+    Flags rather than a rule, since every rating that is looked at asks for one.
+    """
+
+    users: Flags
+    items: Flags
 
 
-EVERYONE = Crowd(_ALL, _ALL, 0)
+EVERYONE = Crowd(_ALL, _ALL)
 
 
-def draw_crowd(graph: Graph, size: int, seed: int) -> Crowd:
-    """A crowd of about `size` users, and as many items; everyone for 0."""
-    if not size:
-        return EVERYONE
-    users, items = (int(_ALL * min(1.0, size / max(len(ids), 1))) for ids in graph.ids)
-    return Crowd(users, items, seed)
+def draw_crowd(pool: Pool, size: int, seed: int) -> Crowd:
+    """A crowd of about `size` users, and as many items, beside the prototypes; everyone for 0."""
+    users, items = (_drawn_of(pool, side, size, seed) for side in Side)
+    return Crowd(users, items)
+
+
+def _drawn_of(pool: Pool, side: Side, size: int, seed: int) -> Flags:
+    count = len(pool.graph.ids[side])
+    if not size or count <= size:
+        return _ALL
+    found = pool.sides[side].slot >= 0
+    _draw(int(side), int(2**32 * size / count), np.uint64(seed), found)
+    return found
+
+
+@kernel
+def _draw(side: int, share: int, seed: np.uint64, out: Flags) -> None:
+    """Note who is drawn: about `share` of 2**32."""
+    for entity in range(len(out)):
+        draw = mix(seed ^ mix(np.uint64(2 * entity + side)))
+        if (draw & np.uint64(0xFFFFFFFF)) < np.uint64(share):
+            out[entity] = True
 
 
 @kernel
 def belongs(crowd: Crowd, side: int, entity: Int) -> bool:
     """Whether an entity of a side is in the crowd."""
-    share = crowd.users if side == 0 else crowd.items
-    if share == _ALL:
-        return True
-    draw = mix(np.uint64(crowd.seed) ^ mix(np.uint64(2 * entity + side)))
-    return bool((draw & np.uint64(0xFFFFFFFF)) < np.uint64(share))
+    flags = crowd.users if side == 0 else crowd.items
+    return len(flags) == 0 or bool(flags[entity])

@@ -31,7 +31,7 @@ class Hidden(NamedTuple):
     Attributes:
         pairs: a table of pairs that `select` looks up.
         share: how many of 2**32 other pairs are dropped; which ones is drawn by `seed`.
-        crowd: who may be evidence; prototypes always may.
+        crowd: who may be evidence, all prototypes among them.
         aside: the pairs that are set aside for good (see `Pool`).
     """
 
@@ -173,10 +173,8 @@ def select(
             return found
         place = first + (start + i) % count
         other = indices[place]
-        if slot[other] >= 0:
-            if prioritize:
-                continue
-        elif not belongs(hidden.crowd, 1 - side, other):
+        # Asked first, because of large data hardly anyone belongs.
+        if not belongs(hidden.crowd, 1 - side, other) or (prioritize and slot[other] >= 0):
             continue
         if not _is_hidden(hidden, side, entity, other):
             out[found] = place

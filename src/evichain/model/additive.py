@@ -77,6 +77,8 @@ class _Tracer:
     ) -> tuple[tuple[Piece, ...], int, float]:
         """The strongest pieces behind a row; how many more there are, and their sum."""
         sources, ratings = self.behind.links(side, depth, row)
+        if not len(sources):
+            return (), 0, 0.0
         below = self.behind.embeddings(side.opposite, depth + 1, sources).detach().requires_grad_()
         generator = self.chain.generator(side, depth)
         assert isinstance(generator, MeanGenerator)

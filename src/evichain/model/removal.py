@@ -102,7 +102,7 @@ class _Tracer:
     ) -> tuple[tuple[Piece, ...], int]:
         """The pieces behind a place whose loss would change most, and how many more there are."""
         places, ratings = self.behind.links(side, depth, place)
-        if depth >= self.deepest or not self.pieces:
+        if depth >= self.deepest or not self.pieces or not len(places):
             return (), len(places)
         below = self.behind.embeddings(side.opposite, depth + 1, places)
         evidence = Alternatives(self.chain.generator(side, depth), below, ratings)

@@ -74,7 +74,7 @@ def make_batch(
     draw = evidence_seed(settings.seed, step)
     targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
     share = settings.evidence_dropout * draw / _LARGEST_SEED
-    crowd = draw_crowd(pool.graph, settings.crowd, draw)
+    crowd = draw_crowd(pool, settings.crowd, draw)
     hidden = hide(*targets, dropout=share, seed=draw, crowd=crowd)
     if settings.strangers:
         lot = np.random.default_rng(draw).random(len(users)) * 2

@@ -84,6 +84,33 @@ def test_explanations_keep_their_word(live: Following) -> None:
     assert nothing.reason is not None
 
 
+def test_explains_what_has_lost_its_evidence_a_moment_ago(live: Following) -> None:
+    """Before that has settled: the embedding is there still, and nothing behind it."""
+    somebody = next(user for user in range(60) if user not in live.model.prototypes[0])
+    live.store.put([(somebody, "x", 5.0), ("newcomer", "x", 4.0), ("newcomer", "y", 4.0)])
+    live.settle()
+    live.store.delete([(somebody, "x")])
+    live.catch_up()
+    answers = Answers(live)
+    trace = answers.explain(answers.user("3"), "x", pieces=4, depth=2)
+    assert trace.item.pieces == ()
+    live.settle()
+    answers = Answers(live)
+    reason = answers.explain(answers.user("3"), "x").reason
+    assert reason == "no chain of evidence from item 'x' to a prototype"
+
+
+def test_what_nobody_rates_any_more_is_gone_at_once(live: Following) -> None:
+    live.store.put([(user, "x", 5.0) for user in range(9)])
+    live.settle()
+    answers = Answers(live)
+    assert "x" in {found.item for found in answers.recommend(answers.user("30"), 999)}
+    live.store.delete([(user, "x") for user in range(9)])
+    live.catch_up()
+    answers = Answers(live)
+    assert "x" not in {found.item for found in answers.recommend(answers.user("30"), 999)}
+
+
 def test_strangers_are_named(live: Following) -> None:
     answers = Answers(live)
     with pytest.raises(UnknownEntityError, match="'nobody'"):

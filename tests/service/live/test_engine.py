@@ -33,6 +33,7 @@ SHAPES = {
     "unlimited": settings_for(
         "paper", cycle_blocking=False, evidence_limit=99, max_depth=2, telescoping=False, **SMALL
     ),
+    "flat": settings_for("paper", cycle_blocking=False, max_depth=0, **SMALL),
     "no priority": settings_for(
         "paper", cycle_blocking=False, evidence_limit=2, prototype_prioritization=False, **SMALL
     ),

@@ -93,6 +93,25 @@ def test_follows_what_others_write(model: REC, store: Store, tmp_path: Path) -> 
     assert live.titles.search("new", 5, lambda item: 0) == [77]
 
 
+def test_stops_whatever_it_is_at(model: REC, store: Store) -> None:
+    for number in range(20):
+        live = Following(model, store)
+        live.start()
+        store.put([(3, number, 1.0)])
+        live.catch_up()
+        live.stop()
+
+
+def test_tells_of_every_version(model: REC, store: Store) -> None:
+    live, told = Following(model, store), list[tuple[int, int]]()
+    live.on_change = lambda snapshot: told.append((snapshot.version, snapshot.settled))
+    before = live.snapshot.version
+    store.put([(3, 5, 1.0)])
+    live.catch_up()
+    live.settle()
+    assert told == [(before + 1, before), (before + 1, before + 1)]
+
+
 def test_starts_again_when_the_log_was_trimmed(model: REC, store: Store) -> None:
     live = Following(model, store)
     store.put([(3, 5, 1.0), ("zoe", 5, 1.0)])

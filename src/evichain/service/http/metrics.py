@@ -13,6 +13,8 @@ from prometheus_client import (
     multiprocess,
 )
 
+from evichain.service.live.snapshot import Snapshot
+
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _KEPT = 2000
 SEVERAL = "PROMETHEUS_MULTIPROC_DIR"
@@ -46,11 +48,10 @@ class Metrics:
         self.users = _gauge(registry, "evichain_users", "Users with ratings.")
         self.items = _gauge(registry, "evichain_items", "Items with ratings.")
         self.version = _gauge(registry, "evichain_version", "Version of the ratings.")
-        self.settled = _gauge(
+        self.unsettled = _gauge(
             registry,
-            "evichain_settled_version",
-            "Version up to which everyone's embedding is as the ratings make it.",
-            "min",
+            "evichain_unsettled",
+            "Versions that the embeddings of all do not hold yet.",
         )
         self.rmse = _gauge(
             registry,
@@ -58,6 +59,11 @@ class Metrics:
             "Root mean squared error on the latest ratings, before they were learned from.",
         )
         self._latencies: deque[float] = deque(maxlen=_KEPT)
+
+    def changed(self, snapshot: Snapshot) -> None:
+        """Note a version."""
+        self.version.set(snapshot.version)
+        self.unsettled.set(snapshot.version - snapshot.settled)
 
     def recommended(self, seconds: float) -> None:
         """Note how long a list of recommendations took."""

@@ -43,7 +43,9 @@ class Serving(BaseModel):
     def app(self) -> FastAPI:
         """The application, with everything loaded."""
         logs.set_up(as_json=self.json_logs)
+        # Requests share the cores, not the parts of one request; kernels heed the variable.
         torch.set_num_threads(1)
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
         # A thread that learns from a rating would keep those who ask waiting at every turn.
         sys.setswitchinterval(_TURN)
         store = open_store(self.store)

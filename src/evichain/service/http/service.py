@@ -36,10 +36,13 @@ class Service:
         def work(threads: int) -> Work:
             return Work(threads, settings.timeout, settings.retry_after)
 
+        metrics = Metrics()
+        metrics.changed(live.snapshot)
+        live.on_change = metrics.changed
         return cls(
             live,
             settings,
-            Metrics(),
+            metrics,
             work(settings.threads),
             work(settings.exports),
             work(1),

@@ -1,4 +1,4 @@
-"""The live engine: one writer makes versions, any number of readers ask the latest.
+"""The live engine: writers make versions, any number of readers ask the latest.
 
 A rating counts in its user's answers at once: those are made from the user's ratings when asked.
 It changes a little, too, the embeddings of all who have the user or the item for evidence, and of
@@ -95,7 +95,8 @@ class LiveEngine:
     def apply(self, changes: Iterable[Change], version: int) -> Snapshot:
         """Take in changes, in their order, all at once; the snapshot that holds them.
 
-        Who is new has embeddings from now on; those of all others follow by `settle`.
+        Who is new has embeddings from now on, and who has lost all ratings has none; those of all
+        others follow by `settle`.
         """
         with self._publishing:
             old = self.snapshot
@@ -103,7 +104,7 @@ class LiveEngine:
             unsettled = old.settled < old.version or any(map(len, touched))
             settled = old.settled if unsettled else version
             new = replace(old, version=version, settled=settled, rows=rows)
-            self.snapshot = self._with_newcomers(new, touched)
+            self.snapshot = self._patched(new, touched)
             self._waiting = _together(self._waiting, touched)
             return self.snapshot
 
@@ -113,7 +114,7 @@ class LiveEngine:
             with self._publishing:
                 aim, touched = self.snapshot, self._waiting
                 self._waiting = _NOBODY
-            if aim.settled == aim.version:
+            if not any(map(len, touched)):
                 return aim
             try:
                 settled = self._followed(self._settled, aim, touched)
@@ -131,7 +132,7 @@ class LiveEngine:
                 )
                 if not any(map(len, self._waiting)):
                     new = replace(new, settled=new.version)
-                self.snapshot = self._with_newcomers(new, self._waiting)
+                self.snapshot = self._patched(new, self._waiting)
                 return self.snapshot
 
     def _followed(self, old: _Settled, aim: Snapshot, touched: Touched) -> _Settled:
@@ -140,13 +141,13 @@ class LiveEngine:
         items = self._read(old.items, layers, differ)
         return _Settled(aim.version, aim.rows, layers, items)
 
-    def _with_newcomers(self, new: Snapshot, touched: Touched) -> Snapshot:
-        """The snapshot with embeddings of those of whom there are none yet."""
-        users, items = self._upkeep.strangers(new.layers, touched)
-        if not len(users) and not len(items):
+    def _patched(self, new: Snapshot, touched: Touched) -> Snapshot:
+        """The snapshot with embeddings of who had none, and without those of who has no ratings."""
+        urgent = self._upkeep.urgent(new.layers, new.rows, touched)
+        if not any(map(len, urgent)):
             return new
-        layers = self._upkeep.met(new.layers, new.rows, (users, items))
-        return replace(new, layers=layers, items=self._read(new.items, layers, items))
+        layers = self._upkeep.patched(new.layers, new.rows, urgent)
+        return replace(new, layers=layers, items=self._read(new.items, layers, urgent[Side.ITEM]))
 
     def _read(self, items: Ends, layers: LiveLayers, differ: Longs) -> Ends:
         """What the head makes of every item, when some of them differ."""

@@ -1,7 +1,7 @@
 """A live engine that follows a store: what anyone writes there, it knows soon after."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event, Lock, Thread
 
 import numpy as np
@@ -36,11 +36,15 @@ class Following:
     Whoever wrote to the store calls `catch_up`, and finds it in the next `snapshot`; whoever needs
     all that follows from it too calls `settle`. After `start`, one thread finds what other
     processes write, and another one settles.
+
+    Attributes:
+        on_change: called with each new snapshot.
     """
 
     def __init__(self, model: REC, store: Store) -> None:
         self.model, self.store = model, store
         self.recent = Recent()
+        self.on_change: Callable[[Snapshot], None] = lambda snapshot: None
         self._lock, self._stop, self._news = Lock(), Event(), Event()
         self._threads: list[Thread] = []
         self._live, self.titles = self._built()
@@ -78,11 +82,14 @@ class Following:
                     return live.snapshot
                 self._take_in(live, found.changes, found.version)
                 self._news.set()
+                self.on_change(live.snapshot)
 
     def settle(self) -> Snapshot:
         """Take in all that is in the store by now, and all that follows from it."""
         self.catch_up()
-        return self._live.settle()
+        settled = self._live.settle()
+        self.on_change(settled)
+        return settled
 
     def native(self, side: Side, text: str) -> Id:
         """An id as the store is to know it: as it does already, or in the kind of its side.
@@ -154,10 +161,13 @@ class Following:
 
     def _settle_on(self) -> None:
         gently()
-        while self._news.wait() and not self._stop.is_set():
+        while self._news.wait():
             self._news.clear()
+            # After clearing: `stop` sets both, this one first.
+            if self._stop.is_set():
+                return
             try:
-                self._live.settle()
+                self.on_change(self._live.settle())
             except Exception:
                 log.exception("cannot settle what has changed")
                 self._stop.wait(10 * _WAIT)

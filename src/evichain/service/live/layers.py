@@ -56,7 +56,10 @@ LiveLayers = dict[Place, LiveLayer]
 
 
 class Upkeep:
-    """Makes the next version of all layers; the writer's own, not to be shared."""
+    """Makes the next version of all layers.
+
+    One thread at a time may call `updated`, which keeps notes; the rest any thread, meanwhile too.
+    """
 
     def __init__(self, chain: Chain, policy: Policy, rosters: tuple[Roster, Roster]) -> None:
         self.chain, self.policy, self.rosters = chain, policy, rosters
@@ -90,21 +93,34 @@ class Upkeep:
             changed[place] = dirty[_differs(grown.take(dirty), new[place].take(dirty))]
         return new, changed.get((0, Side.ITEM), NOWHERE)
 
-    def strangers(self, layers: LiveLayers, touched: tuple[Longs, Longs]) -> tuple[Longs, Longs]:
-        """Who of these has no embedding where one is asked for first."""
+    def urgent(
+        self, layers: LiveLayers, rows: BothRows, touched: tuple[Longs, Longs]
+    ) -> tuple[Longs, Longs]:
+        """Who of these has ratings and no embedding where answers ask for one, or no ratings."""
         users, items = (
-            entities[~layers[depth, side].grown(len(self.rosters[side])).there.take(entities)]
-            for entities, side, depth in zip(touched, Side, (1, 0), strict=True)
+            entities[self._lacks(layers, entities, side) | _empty(rows[side], entities)]
+            for entities, side in zip(touched, Side, strict=True)
         )
         return users, items
 
-    def met(self, layers: LiveLayers, rows: BothRows, strangers: tuple[Longs, Longs]) -> LiveLayers:
+    def patched(
+        self, layers: LiveLayers, rows: BothRows, urgent: tuple[Longs, Longs]
+    ) -> LiveLayers:
         """The layers with embeddings of these too; those of all others are as they were."""
         new = dict(layers)
         for place in self._upwards():
             grown = new[place].grown(len(self.rosters[place[1]]))
-            new[place] = self._with(new, grown, rows, place, strangers[place[1]])
+            new[place] = self._with(new, grown, rows, place, urgent[place[1]])
         return new
+
+    def _lacks(self, layers: LiveLayers, entities: Longs, side: Side) -> Flags:
+        """Who is not there at depth 0 or 1, as far as these are kept."""
+        found = np.zeros(len(entities), np.bool_)
+        for place in ((0, side), (1, side)):
+            if place in layers:
+                grown = layers[place].grown(len(self.rosters[side]))
+                found |= ~grown.there.take(entities)
+        return found
 
     def _upwards(self) -> list[Place]:
         """The places of all layers that are kept, from the bottom up."""
@@ -198,6 +214,10 @@ def _same(old: Evidence, new: Evidence, place: int) -> bool:
     return np.array_equal(old.others[a], new.others[b]) and np.array_equal(
         old.ratings[a], new.ratings[b]
     )
+
+
+def _empty(rows: LiveRows, entities: Longs) -> Flags:
+    return np.array([rows.count(entity) == 0 for entity in entities.tolist()], np.bool_)
 
 
 def _differs(before: Layer, after: Layer) -> Flags:

@@ -51,10 +51,21 @@ def test_the_ratings_of_a_user_come_with_titles_and_times(ask: Caller) -> None:
     assert second["timestamp"] > 1_700_000_000
 
 
+def test_a_rating_is_in_the_next_answer(ask: Caller) -> None:
+    listed = []
+    for item in (0, 1):
+        ask("PUT", f"/v1/users/eve/ratings/{item}", json={"rating": 1 + 4 * item})
+        found = ask("GET", "/v1/users/eve/recommendations?n=9").json()["items"]
+        listed.append({one["item"]: one["estimate"] for one in found})
+        assert str(item) not in listed[-1]
+    assert listed[0] != listed[1]
+
+
 def test_a_rating_is_deleted_and_a_user_erased(ask: Caller, store: Store) -> None:
     before = ask("GET", "/v1/users/3/recommendations?n=5").json()["items"]
     ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 2})
-    ask("PUT", "/v1/users/eve/ratings/2", json={"rating": 2})
+    ask("PUT", "/v1/users/eve/ratings/2?settled=true", json={"rating": 2})
+    assert ask("GET", "/v1/users/3/recommendations?n=5").json()["items"] != before
     assert ask("DELETE", "/v1/users/eve/ratings/1").json()["deleted"] == 1
     assert ask("DELETE", "/v1/users/eve/ratings/1").json()["deleted"] == 0
     assert [row.item for row in store.ratings_of(Side.USER, "eve")] == [2]

@@ -66,8 +66,6 @@ def router(service: Service) -> APIRouter:
         figures.ratings.set(counted.ratings)
         figures.users.set(counted.users)
         figures.items.set(counted.items)
-        figures.version.set(service.live.snapshot.version)
-        figures.settled.set(service.live.snapshot.settled)
         figures.rmse.set(service.live.recent.rmse or float("nan"))
         return Response(figures.text(), media_type=CONTENT_TYPE_LATEST)
 
