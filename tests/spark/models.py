@@ -60,7 +60,8 @@ def both_ways(engine: Engine, folder: Path, side: Side) -> tuple[Floats, Floats]
     index = ids.index(found[side.column])
     rows, there = embeddings(engine.chain, engine.pool, engine.settings.policy, side, index)
     assert found["embedding"].is_not_null().to_list() == there.tolist()
-    return np.array(found["embedding"].drop_nulls().to_list(), np.float32), rows[there]
+    made = np.array(found["embedding"].drop_nulls().to_list(), np.float32)
+    return made.reshape(-1, rows.shape[1]), rows[there]
 
 
 def assert_embeddings(engine: Engine, folder: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.models import assert_embeddings
+from tests.spark.models import assert_embeddings, both_ways
 
 from evichain import REC, Ratings
 from evichain.engine import Engine
@@ -95,7 +95,7 @@ def test_a_table_with_times_text_ids_and_an_item_that_everybody_rated(
     frame = pl.DataFrame(
         {
             "user": users * 2,
-            "item": ["50"] * 3000 + [str(1 + number % 200) for number in range(3000)],
+            "item": [50] * 3000 + [1 + number % 200 for number in range(3000)],
             "stars": [1.0 + number % 5 for number in range(6000)],
             "time": [9] * 6000,
         }
@@ -114,4 +114,7 @@ def test_a_table_with_times_text_ids_and_an_item_that_everybody_rated(
     pool = Pool.of(engine.graph.emptied().extended(kept), engine.pool.ids)
     for side in Side:
         vectors(bulk, side).write.parquet(str(tmp_path / "out" / f"{side.noun}s"))
-    assert_embeddings(Engine(engine.chain, pool, engine.settings), tmp_path / "out")
+    grown = Engine(engine.chain, pool, engine.settings)
+    assert_embeddings(grown, tmp_path / "out")
+    # Of the model's prototypes the table has items only: chains from users lead to them.
+    assert len(both_ways(grown, tmp_path / "out", Side.USER)[0])
