@@ -110,12 +110,8 @@ class Engine:
         return self.graph.scale.within(scores) if self.chain.head.bounded else scores
 
     def _obstacle(self, side: Side, index: int, name: object) -> str:
-        if index == UNKNOWN:
-            return f"unknown {side.noun} {name!r}"
-        return (
-            f"no chain of evidence from {side.noun} {name!r} "
-            f"to a prototype within depth {self.settings.max_depth}"
-        )
+        known, depth = index != UNKNOWN, self.settings.max_depth
+        return obstacle(side, name, known=known, max_depth=depth)
 
     def _ends(self, side: Side, entities: Ints) -> Ends:
         return ends(self.chain, self.pool, self.settings.policy, side, entities)
@@ -133,6 +129,17 @@ class Engine:
         """The evidence behind a possible prediction."""
         policy = self.settings.policy
         return trace(self.chain, self.pool, policy, user, item, pieces=pieces, depth=depth)
+
+
+def obstacle(side: Side, name: object, *, known: bool, max_depth: int) -> str:
+    """Why there is no chain of evidence for an entity.
+
+    >>> obstacle(Side.USER, "ann", known=False, max_depth=4)
+    "unknown user 'ann'"
+    """
+    if not known:
+        return f"unknown {side.noun} {name!r}"
+    return f"no chain of evidence from {side.noun} {name!r} to a prototype within depth {max_depth}"
 
 
 def best(scores: Floats, n: int) -> list[int]:

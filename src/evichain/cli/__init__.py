@@ -28,6 +28,7 @@ VERBS = {
     "import": "Put ratings and titles into a store, for the live service.",
     "export": "Write the ratings of a store to a file.",
     "serve": "Serve a model over HTTP: ratings in, answers out.",
+    "spark": "Embeddings, predictions and lists in bulk, on Spark.",
     "baseline": "Train and test a recommender to compare with.",
     "bench": "Measure a training step, growing data, and the service.",
     "paper": "Make the tables and figures of the paper again.",

@@ -1,0 +1,254 @@
+"""`evichain spark`: embeddings, predictions and lists in bulk, on a cluster or on all cores."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evichain.cli._errors import OptionError, OutputError
+from evichain.cli._files import check_place
+from evichain.cli._options import Force, Json, Model, examples, group
+from evichain.cli._output import note, print_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from evichain.spark.rounds import Bulk
+
+verb = group("Embeddings, predictions and lists in bulk, on Spark.")
+
+Ratings = Annotated[
+    str,
+    typer.Argument(
+        metavar="RATINGS",
+        help="A path or URL of Parquet that Spark can read, or table:NAME.",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    str,
+    typer.Option(metavar="PATH", help="The folder of Parquet to write.", show_default=False),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="spark://host:7077, yarn, k8s://…; by default what spark-submit says, or all cores "
+        "of this machine.",
+        show_default=False,
+    ),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A setting of Spark; may be given again and again.",
+        show_default=False,
+    ),
+]
+Blocks = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="How many blocks each side is cut into; by default of a million ratings each.",
+        show_default=False,
+    ),
+]
+Blocking = Annotated[
+    bool,
+    typer.Option(
+        "--cycle-blocking/--no-cycle-blocking",
+        help="A model trained with cycle blocking can be used in bulk only without it.",
+    ),
+]
+
+
+@verb.command(
+    epilog=examples(
+        "evichain spark embed model ratings.parquet --out embeddings",
+        "evichain spark embed model hdfs:///ratings --out hdfs:///embeddings --master yarn",
+        "evichain spark embed model table:films.ratings --out embeddings --blocks 500",
+    )
+)
+def embed(
+    model: Model,
+    ratings: Ratings,
+    out: Out,
+    master: Master = None,
+    conf: Conf = None,
+    blocks: Blocks = None,
+    cycle_blocking: Blocking = True,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write the embeddings of all users and items, as PATH/users and PATH/items."""
+    job = _Job("Embedding", model, ratings, out, master, conf or [], blocks, cycle_blocking, force)
+
+    def made(bulk: "Bulk") -> "dict[str, DataFrame]":
+        from evichain.ratings.side import Side
+        from evichain.spark.vectors import vectors
+
+        return {f"{side.noun}s": vectors(bulk, side) for side in Side}
+
+    job.run(made, json=json)
+
+
+@verb.command(
+    epilog=examples(
+        "evichain spark score model ratings.parquet --pairs pairs.parquet --out estimates"
+    )
+)
+def score(
+    model: Model,
+    ratings: Ratings,
+    pairs: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="The pairs, user_id and item_id: Parquet, or table:NAME.",
+            show_default=False,
+        ),
+    ],
+    out: Out,
+    master: Master = None,
+    conf: Conf = None,
+    blocks: Blocks = None,
+    cycle_blocking: Blocking = True,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Predict what users would rate items, for a table of pairs."""
+    job = _Job("Scoring", model, ratings, out, master, conf or [], blocks, cycle_blocking, force)
+
+    def made(bulk: "Bulk") -> "dict[str, DataFrame]":
+        from evichain.spark.scores import scores
+        from evichain.spark.source import read_pairs
+
+        return {"predictions": scores(bulk, read_pairs(bulk.source.frame.sparkSession, pairs))}
+
+    job.run(made, json=json)
+
+
+@verb.command(
+    epilog=examples(
+        "evichain spark recommend model ratings.parquet -n 20 --out lists",
+        "evichain spark recommend model ratings.parquet --out lists --master spark://host:7077",
+    )
+)
+def recommend(
+    model: Model,
+    ratings: Ratings,
+    out: Out,
+    n: Annotated[
+        int, typer.Option("-n", "--count", metavar="N", min=1, help="How many items a user.")
+    ] = 10,
+    include_seen: Annotated[
+        bool, typer.Option("--include-seen", help="Also items that the user has rated.")
+    ] = False,
+    master: Master = None,
+    conf: Conf = None,
+    blocks: Blocks = None,
+    cycle_blocking: Blocking = True,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write the best items for every user."""
+    job = _Job("Listing", model, ratings, out, master, conf or [], blocks, cycle_blocking, force)
+
+    def made(bulk: "Bulk") -> "dict[str, DataFrame]":
+        from evichain.spark.lists import lists
+
+        return {"recommendations": lists(bulk, n, exclude_seen=not include_seen)}
+
+    job.run(made, json=json)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all three verbs are told, and how they go about it."""
+
+    doing: str
+    model: Path
+    ratings: str
+    out: str
+    master: str | None
+    conf: list[str]
+    blocks: int | None
+    cycle_blocking: bool
+    force: bool
+
+    def run(self, made: "Callable[[Bulk], dict[str, DataFrame]]", *, json: bool) -> None:
+        """Write what is made of the ratings in bulk, and say how much it was."""
+        settings = _settings(self.conf)
+        place = self._place()
+        from evichain.spark.faults import check_installed, spark_explained
+
+        check_installed()
+        from evichain.spark.session import session
+        from evichain.spark.shared import Shared
+
+        shared = Shared.load(self.model, cycle_blocking=self.cycle_blocking)
+        with session(self.master, settings) as spark:
+            from evichain.spark.rounds import Bulk
+            from evichain.spark.source import read_source
+            from evichain.spark.watching import watching
+
+            started, written = time.monotonic(), {}
+            with watching(spark, self.doing), spark_explained("Spark gave the job up"):
+                source = read_source(spark, self.ratings)
+                bulk = Bulk.over(source, shared, blocks=self.blocks)
+                frames = made(bulk)
+                for name, frame in frames.items():
+                    folder = place if len(frames) == 1 else f"{place}/{name}"
+                    mode = "overwrite" if self.force else "errorifexists"
+                    frame.write.mode(mode).parquet(folder)
+                    written[name] = spark.read.parquet(folder).count()
+            seconds = round(time.monotonic() - started, 3)
+        if json:
+            counts = {"ratings": source.ratings, "blocks": bulk.blocks, **written}
+            print_json({"written": self.out, **counts, "seconds": seconds})
+        else:
+            counted = ", ".join(f"{count:,} {name}" for name, count in written.items())
+            note(f"{self.out}: {counted}, from {source.ratings:,} ratings")
+
+    def _place(self) -> str:
+        """Where the output goes, as Spark is told; one on this machine is looked at first."""
+        if "://" in self.out:
+            return self.out.rstrip("/")
+        path = Path(self.out).absolute()
+        check_place(path)
+        if path.exists() and not self.force:
+            right = "Give another name, or --force to replace it."
+            raise OutputError("already exists", where=self.out, right=right)
+        if path.exists() and not _is_ours(path):
+            raise OutputError(
+                "is a folder that Spark did not write, or no folder",
+                where=self.out,
+                right="Give another name, or remove it yourself.",
+            )
+        return str(path)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a folder is empty, or holds what Spark has written and nothing else."""
+    if not path.is_dir():
+        return False
+    entries = [entry for entry in path.iterdir() if entry.name != "_SUCCESS"]
+    if (path / "_SUCCESS").exists():
+        return all(entry.name.lstrip(".").startswith(("part-", "_SUCCESS")) for entry in entries)
+    return all(entry.name in ("users", "items") and _is_ours(entry) for entry in entries)
+
+
+def _settings(given: list[str]) -> dict[str, str]:
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.startswith("spark."):
+            right = "It is NAME=VALUE, such as --conf spark.executor.memory=4g."
+            raise OptionError(f"{text!r} is no setting of Spark", where="--conf", right=right)
+        found[name] = value
+    return found

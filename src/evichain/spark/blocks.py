@@ -1,0 +1,126 @@
+"""A block: some entities of a side with all their evidence, in a form that one row carries."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+
+from evichain.evidence.choice import choose
+from evichain.evidence.policy import Policy
+from evichain.kernels import Floats, Ints, Keys, Longs
+from evichain.model.layers import Layer, layer, stored_layer
+from evichain.ratings.rows import Rows
+from evichain.ratings.side import Side
+from evichain.spark.columns import from_bytes, whole
+from evichain.spark.links import RATING, limit_links
+from evichain.spark.shared import Shared
+
+ARRAYS = {
+    "keys": np.uint64,
+    "slots": np.int32,
+    "source_slots": np.int32,
+    "ptr": np.int64,
+    "indices": np.int32,
+    "ratings": np.float32,
+}
+"""What of a block is numbers, and of which kind."""
+
+
+def block_schema(own: str, other: str) -> str:
+    """The columns of a row that carries a block, for Spark; given the types of ids."""
+    arrays = ", ".join(f"{name} binary" for name in ARRAYS)
+    return f"block int, ids array<{own}>, sources array<{other}>, {arrays}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of entities in hash order, over the sources that they name by index.
+
+    Attributes:
+        ids, keys, slots: of the entities: ids, stable keys, prototypes' numbers or -1.
+        sources, source_slots: the same of those that are evidence, of the opposite side.
+        ptr, indices, ratings: entity i has `indices[ptr[i]:ptr[i + 1]]` as evidence.
+    """
+
+    ids: pa.Array
+    sources: pa.Array
+    keys: Keys
+    slots: Ints
+    source_slots: Ints
+    ptr: Longs
+    indices: Ints
+    ratings: Floats
+
+    @classmethod
+    def build(cls, shared: Shared, side: Side, table: pa.Table) -> Self:
+        """The block of all links in a table (see `limit_links`)."""
+        links = limit_links(shared, side, table)
+        named, indices = np.unique(links.indices, return_inverse=True)
+        ratings = whole(table[RATING]).to_numpy(zero_copy_only=False)[links.places]
+        return cls(
+            ids=links.ids,
+            sources=links.others.take(pa.array(named)),
+            keys=links.keys,
+            slots=links.slots,
+            source_slots=links.other_slots[named],
+            ptr=links.ptr,
+            indices=indices.astype(np.int32),
+            ratings=ratings.astype(np.float32),
+        )
+
+    def packed(self, number: int) -> pa.Table:
+        """The block as one row."""
+        columns = {
+            "block": pa.array([number], pa.int32()),
+            "ids": _listed(self.ids),
+            "sources": _listed(self.sources),
+        }
+        for name in ARRAYS:
+            columns[name] = pa.array([getattr(self, name).tobytes()], pa.binary())
+        return pa.table(columns)
+
+    @classmethod
+    def unpacked(cls, row: pa.Table | pa.RecordBatch) -> Self:
+        """The block that one row carries."""
+        # Copies, since kernels are compiled anew for arrays that cannot be written to.
+        arrays = {
+            name: np.frombuffer(row.column(name)[0].as_buffer(), kind).copy()
+            for name, kind in ARRAYS.items()
+        }
+        return cls(row.column("ids")[0].values, row.column("sources")[0].values, **arrays)
+
+    def needed(self, policy: Policy, side: Side, depth: int) -> Ints:
+        """The places of the sources that a depth takes as evidence."""
+        rows = Rows(self.ptr, self.indices, self.ratings)
+        chosen = choose(rows, self.ratings, self.keys, self.source_slots, policy, side, depth)
+        return np.unique(chosen.others)
+
+    def generated(
+        self, shared: Shared, side: Side, depth: int, sent: pa.Table | None = None
+    ) -> Layer:
+        """The embeddings of the block's entities at a depth.
+
+        Args:
+            sent: embeddings of sources one depth below, by `place`; None below the deepest depth
+                at which embeddings are generated, where prototypes have theirs stored.
+        """
+        chain, policy = shared.chain, shared.policy
+        if depth >= policy.max_depth:
+            return stored_layer(chain, side, self.slots)
+        if sent is None:
+            below = stored_layer(chain, side.opposite, self.source_slots)
+        else:
+            width = shared.width(side.opposite)
+            below = Layer(
+                np.zeros((len(self.sources), width), np.float32),
+                np.zeros(len(self.sources), np.bool_),
+            )
+            places = whole(sent["place"]).to_numpy(zero_copy_only=False)
+            below.rows[places], below.there[places] = from_bytes(sent["row"], width)
+        rows, slots = Rows(self.ptr, self.indices, self.ratings), (self.slots, self.source_slots)
+        return layer(chain, policy, side, depth, rows, self.ratings, self.keys, slots, below)
+
+
+def _listed(ids: pa.Array) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array([0, len(ids)], pa.int32()), ids)

@@ -1,0 +1,54 @@
+"""Columns as Arrow carries them, and as arrays."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evichain.kernels import Flags, Floats, Ints, Keys
+from evichain.ratings.ids import stable_key
+
+
+def whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column in one piece."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def numbered(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
+    """Where each id stands among the distinct ones, and these."""
+    encoded = whole(column).dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = whole(encoded)
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32), encoded.dictionary
+
+
+def keys_of(ids: pa.Array) -> Keys:
+    """The stable key of each id."""
+    return np.fromiter(map(stable_key, ids.to_pylist()), np.uint64, len(ids))
+
+
+def places_among(column: pa.ChunkedArray, ids: pa.Array) -> Ints:
+    """Where each id of a column stands among distinct ones; -1 where it does not."""
+    found = pc.fill_null(pc.index_in(whole(column), value_set=ids), -1)
+    return np.asarray(whole(found).to_numpy(zero_copy_only=False), np.int32)
+
+
+def as_bytes(rows: Floats, there: Flags) -> pa.Array:
+    """Rows of numbers as binary values, null where there is none: a copy, no conversion."""
+    width = rows.shape[1] * rows.itemsize
+    data = pa.py_buffer(np.ascontiguousarray(rows))
+    fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, data])
+    return pc.if_else(pa.array(there), fixed.cast(pa.binary()), pa.scalar(None, pa.binary()))
+
+
+def from_bytes(column: pa.ChunkedArray, width: int) -> tuple[Floats, Flags]:
+    """The rows again (zeros for null), and which there are."""
+    values = whole(column)
+    there = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+    rows = np.zeros((len(values), width), np.float32)
+    known = values.drop_null()
+    if len(known):
+        _, ends, data = known.buffers()
+        first = int(np.frombuffer(ends, np.int32)[known.offset])
+        flat = np.frombuffer(data, np.float32, len(known) * width, first)
+        rows[there] = flat.reshape(-1, width)
+    return rows, there

@@ -1,0 +1,62 @@
+"""What can go wrong with Spark itself, said as everything else is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from evichain.errors import DataError, EvichainError
+
+_NEEDED = ("pyspark", "pyarrow", "pandas")
+
+
+class SparkError(EvichainError):
+    """Spark is not installed, cannot be reached, or gave a job up."""
+
+
+def check_installed() -> None:
+    """Complain if the extra is not there."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise SparkError(
+            f"this needs {' and '.join(missing)}, not installed here",
+            right="pip install 'evichain[spark]'",
+        )
+
+
+@contextmanager
+def spark_explained(doing: str) -> Iterator[None]:
+    """Turn what Spark says into one line of it.
+
+    Args:
+        doing: what was being done, as `the ratings cannot be read`.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import AnalysisException, PySparkException
+
+    try:
+        yield
+    except AnalysisException as error:
+        raise DataError(
+            f"{doing} ({_first_line(error)})", right="Check the path, or the name of the table."
+        ) from error
+    except (PySparkException, Py4JError) as error:
+        raise SparkError(
+            f"{doing} ({_reason(str(error))})", right="Spark's log and page tell more."
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).split(";")[0].strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _reason(text: str) -> str:
+    """The line that tells most: what a Python worker raised last, or else the first one.
+
+    >>> _reason("Job aborted\\n  File x.py\\nModuleNotFoundError: No module named 'evichain'\\n")
+    "ModuleNotFoundError: No module named 'evichain'"
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    raised = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception"))]
+    python = [line for line in raised if "." not in line.split(":")[0]]
+    return (python or raised or lines or ["no reason given"])[0]

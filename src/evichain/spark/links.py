@@ -1,0 +1,107 @@
+"""Links between entities, limited to those that can be evidence.
+
+A depth takes the first of a row in hash order, with or without prototypes before everyone else.
+So of each row the first `limit` and the first `limit` prototypes will do, whatever the depth, and
+both are found in parts: the first of a whole are among the first of its parts. That is what makes
+an item with millions of ratings cheap: no part hands on more of it than the limit.
+"""
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+
+from evichain.kernels import Floats, Ints, Keys, Longs, kernel
+from evichain.ratings.rows import build_rows
+from evichain.ratings.side import Side
+from evichain.spark.columns import keys_of, numbered, whole
+from evichain.spark.shared import Shared
+
+OWN, OTHER, RATING, TIME = "own", "other", "rating", "time"
+
+
+class Links(NamedTuple):
+    """Rows in hash order: row i holds `places[ptr[i]:ptr[i + 1]]` of a table.
+
+    Attributes:
+        ids, others: the distinct ids on either end of the links.
+        keys, slots: of `ids`, and of these the prototypes' numbers.
+        other_slots: those of `others`.
+        indices: the place of each link's other end among `others`.
+    """
+
+    ids: pa.Array
+    keys: Keys
+    slots: Ints
+    others: pa.Array
+    other_slots: Ints
+    ptr: Longs
+    places: Longs
+    indices: Ints
+
+
+def limit_links(shared: Shared, side: Side, table: pa.Table) -> Links:
+    """The links of a table that can be evidence for a side; of a pair rated again, the latest.
+
+    Args:
+        table: `own` and `other` ids, `rating` and, where it is known, `time`. Without, or at the
+            same time, the higher rating holds: tables of Spark have no order.
+    """
+    own, ids = numbered(table[OWN])
+    other, others = numbered(table[OTHER])
+    keys, other_keys = keys_of(ids), keys_of(others)
+    # In the place of codes, the numbers of the rows of the table.
+    places: Any = np.arange(len(own))
+    rows = build_rows(int(side), own, other, places, keys, other_keys)
+    ratings = whole(table[RATING]).to_numpy(zero_copy_only=False)
+    times = np.zeros(len(own), np.int64)
+    if TIME in table.column_names:
+        times = np.array(whole(table[TIME]).to_numpy(zero_copy_only=False))
+    slots = shared.slots(side, keys)
+    other_slots = shared.slots(side.opposite, other_keys)
+    ptr, kept = _limit(
+        rows.indptr,
+        rows.indices,
+        cast(Longs, rows.codes),
+        ratings.astype(np.float32),
+        times,
+        other_slots,
+        shared.policy.limit(0),
+    )
+    return Links(ids, keys, slots, others, other_slots, ptr, kept, other[kept])
+
+
+@kernel
+def _limit(
+    indptr: Longs,
+    indices: Ints,
+    places: Longs,
+    ratings: Floats,
+    times: Longs,
+    slot: Ints,
+    limit: int,
+) -> tuple[Longs, Longs]:
+    ptr = np.zeros(len(indptr), np.int64)
+    kept = np.empty(len(indices), np.int64)
+    found = 0
+    for row in range(len(indptr) - 1):
+        met = prototypes = 0
+        i = indptr[row]
+        while i < indptr[row + 1]:
+            other, best = indices[i], places[i]
+            i += 1
+            # The same pair has the same hash, and so comes next.
+            while i < indptr[row + 1] and indices[i] == other:
+                place = places[i]
+                later = times[place] > times[best]
+                if later or (times[place] == times[best] and ratings[place] > ratings[best]):
+                    best = place
+                i += 1
+            prototype = slot[other] >= 0
+            if met < limit or (prototype and prototypes < limit):
+                kept[found] = best
+                found += 1
+            met += 1
+            prototypes += prototype
+        ptr[row + 1] = found
+    return ptr, kept[:found].copy()

@@ -1,0 +1,156 @@
+"""The best items for every user: blocks of users meet blocks of items, and lists are merged."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from evichain.kernels import Floats, Ints, Longs
+from evichain.model.inference import Ends, read
+from evichain.ranking import NOTHING, best_items
+from evichain.ratings._columns import ITEM, USER
+from evichain.ratings.side import Side
+from evichain.spark.columns import from_bytes, places_among, whole
+from evichain.spark.rounds import Bulk
+from evichain.spark.shared import Shared
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_USERS_A_BLOCK = 1 << 16
+_ITEMS_A_BLOCK = 1 << 17
+_SEEN_A_BLOCK = 1 << 22
+"""How many ratings a task is told of, so that it leaves out what users have seen."""
+_SCORES = 1 << 22
+"""How many scores are held at a time."""
+
+
+def lists(
+    bulk: Bulk, n: int, *, exclude_seen: bool = True, items_a_block: int = _ITEMS_A_BLOCK
+) -> "DataFrame":
+    """For every user of whom something can be said, the n items with the highest estimates.
+
+    Rows of user_id, `rank` (from 1), item_id, `estimate` and, where it is known, `deviation`.
+    """
+    source = bulk.source
+    parallel = source.frame.sparkSession.sparkContext.defaultParallelism
+    item_blocks = -(-source.items // items_a_block)
+    seen_blocks = -(-source.ratings // (_SEEN_A_BLOCK * item_blocks)) if exclude_seen else 1
+    user_blocks = max(parallel, seen_blocks, -(-source.users // _USERS_A_BLOCK))
+
+    def block(user: "Column", item: "Column") -> "Column":
+        return (user * item_blocks + item).cast("int").alias("block")
+
+    def part(name: str, blocks: int) -> "Column":
+        return F.pmod(F.hash(name), F.lit(blocks))
+
+    def every(blocks: int) -> "Column":
+        return F.explode(F.sequence(F.lit(0), F.lit(blocks - 1)))
+
+    nothing = F.lit(None)
+    users = (
+        bulk.embeddings(Side.USER)
+        .select(F.col("id").alias(USER), "row")
+        .select(USER, "row", every(item_blocks).alias("other"))
+        .select(
+            block(part(USER, user_blocks), F.col("other")),
+            USER,
+            nothing.cast(source.id_type(Side.ITEM)).alias(ITEM),
+            "row",
+        )
+    )
+    if exclude_seen:
+        seen = source.frame.select(
+            block(part(USER, user_blocks), part(ITEM, item_blocks)),
+            USER,
+            ITEM,
+            nothing.cast("binary").alias("row"),
+        )
+        users = users.unionByName(seen)
+    items = (
+        bulk.embeddings(Side.ITEM)
+        .where(F.col("row").isNotNull())
+        .select(F.col("id").alias(ITEM), "row")
+        .select(ITEM, "row", every(user_blocks).alias("other"))
+        .select(block(F.col("other"), part(ITEM, item_blocks)), ITEM, "row")
+    )
+    sent = bulk.sent
+
+    def listed(left: pa.Table, right: pa.Table) -> pa.Table:
+        return pa.concat_tables(_lists(sent.value, left, right, n))
+
+    schema = (
+        f"{USER} {source.id_type(Side.USER)}, rank int, {ITEM} {source.id_type(Side.ITEM)}, "
+        "score float, estimate float, deviation float"
+    )
+    found = users.groupBy("block").cogroup(items.groupBy("block")).applyInArrow(listed, schema)
+    if item_blocks > 1:
+        order = Window.partitionBy(USER).orderBy(F.col("score").desc(), F.col(ITEM).asc())
+        found = found.withColumn("rank", F.row_number().over(order)).where(F.col("rank") <= n)
+    return found.drop("score")
+
+
+def _lists(shared: Shared, left: pa.Table, right: pa.Table, n: int) -> Iterator[pa.Table]:
+    """The lists of a block of users over a block of items, some users at a time."""
+    rated = pc.is_valid(left[ITEM])
+    asking, seen = left.filter(pc.invert(rated)), left.filter(rated)
+    # By id: of equal scores the first item wins, as everywhere else.
+    right = right.sort_by(ITEM)
+    users, items = _ends(shared, Side.USER, asking), _ends(shared, Side.ITEM, right)
+    names, titles = whole(asking[USER]), whole(right[ITEM])
+    who, what = places_among(seen[USER], names), places_among(seen[ITEM], titles)
+    kept = (who >= 0) & (what >= 0)
+    order = np.argsort(who[kept], kind="stable")
+    who, what = who[kept][order], what[kept][order]
+    step = max(1, _SCORES // max(1, len(titles)))
+    yield _table(users, items, names, titles, np.empty((0, 0), np.int64), 0, shared)
+    if not len(titles):
+        return
+    for start in range(0, len(names), step):
+        stop = min(start + step, len(names))
+        first, last = np.searchsorted(who, (start, stop))
+        found = best_items(
+            users.vectors[start:stop],
+            items.vectors,
+            (users.told[start:stop], items.there),
+            (who[first:last].astype(np.int64) - start, what[first:last]),
+            n,
+        )
+        yield _table(users, items, names, titles, found, start, shared)
+
+
+def _table(
+    users: Ends,
+    items: Ends,
+    names: pa.Array,
+    titles: pa.Array,
+    found: Longs,
+    start: int,
+    shared: Shared,
+) -> pa.Table:
+    user, rank = np.nonzero(found != NOTHING)
+    item = found[user, rank]
+    user = user + start
+    scores: Floats = np.einsum("ij,ij->i", users.vectors[user], items.vectors[item])
+    deviations = pa.nulls(len(user), pa.float32())
+    if users.doubts is not None and items.doubts is not None:
+        deviations = pa.array(np.exp(users.doubts[user] + items.doubts[item]))
+    ranks: Ints = (rank + 1).astype(np.int32)
+    return pa.table(
+        {
+            USER: names.take(pa.array(user)),
+            "rank": pa.array(ranks),
+            ITEM: titles.take(pa.array(item)),
+            "score": pa.array(scores),
+            "estimate": pa.array(shared.told(scores)),
+            "deviation": deviations,
+        }
+    )
+
+
+def _ends(shared: Shared, side: Side, table: pa.Table) -> Ends:
+    return read(shared.chain, side, *from_bytes(table["row"], shared.width(side)))

@@ -1,0 +1,166 @@
+"""Everyone's embeddings: the evidence in blocks, and one round of sending and making a depth.
+
+Sides alternate with depth, so there are two chains of rounds, one that ends with users and one
+that ends with items; each block is read once a round and nothing is made twice.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import functions as F  # noqa: N812
+
+from evichain.ratings._columns import TIMESTAMP
+from evichain.ratings.side import Side
+from evichain.spark.blocks import Block, block_schema
+from evichain.spark.columns import as_bytes
+from evichain.spark.links import OTHER, OWN, RATING, TIME, limit_links
+from evichain.spark.shared import Shared
+from evichain.spark.source import Source
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame
+
+RATINGS_A_BLOCK = 1 << 20
+_RATINGS_AT_ONCE = 1 << 20
+"""How many ratings a task looks at together before it hands on what can be evidence."""
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """A model over ratings that Spark holds.
+
+    Attributes:
+        blocks: how many blocks each side is cut into.
+        evidence: the blocks of each side, kept on the executors' disks.
+    """
+
+    source: Source
+    shared: Shared
+    sent: "Broadcast[Shared]"
+    blocks: int
+    evidence: "tuple[DataFrame, DataFrame]"
+
+    @classmethod
+    def over(cls, source: Source, shared: Shared, *, blocks: int | None = None) -> "Bulk":
+        """Cut the ratings into blocks (when somebody asks for them, as all Spark does).
+
+        Args:
+            blocks: how many; by default of a million ratings, and no fewer than tasks at a time.
+        """
+        context = source.frame.sparkSession.sparkContext
+        if blocks is None:
+            blocks = max(context.defaultParallelism, -(-source.ratings // RATINGS_A_BLOCK))
+        sent = context.broadcast(shared)
+        user, item = (_evidence(source, sent, side, blocks) for side in Side)
+        return cls(source, shared, sent, blocks, (user, item))
+
+    def embeddings(self, side: Side, depth: int = 0) -> "DataFrame":
+        """`id` and `row` (the embedding's bytes, null where there is none) at a depth."""
+        if depth >= self.shared.policy.max_depth - 1:
+            return self._made(side, depth)
+        below = self.embeddings(side.opposite, depth + 1).where(F.col("row").isNotNull())
+        wanted = self._wanted(side, depth)
+        # Neither side is small enough for every executor, whatever Spark makes of its size.
+        arrived = wanted.join(below.hint("merge"), "id").select("block", "place", "row")
+        return self._made(side, depth, arrived)
+
+    def close(self) -> None:
+        """Give back the room on the executors."""
+        for frame in self.evidence:
+            frame.unpersist()
+        self.sent.unpersist()
+
+    def _wanted(self, side: Side, depth: int) -> "DataFrame":
+        """Which embeddings go to which block, and to what place there."""
+        sent = self.sent
+
+        def wanted(batches: Batches) -> Batches:
+            for number, block in _blocks(batches):
+                places = pa.array(block.needed(sent.value.policy, side, depth))
+                numbers = pa.array([number] * len(places), pa.int32())
+                yield pa.RecordBatch.from_arrays(
+                    [numbers, places, block.sources.take(places)], ["block", "place", "id"]
+                )
+
+        schema = f"block int, place int, id {self.source.id_type(side.opposite)}"
+        return self.evidence[side].mapInArrow(wanted, schema)
+
+    def _made(self, side: Side, depth: int, arrived: "DataFrame | None" = None) -> "DataFrame":
+        sent, schema = self.sent, f"id {self.source.id_type(side)}, row binary"
+
+        def made(block: Block, rows: pa.Table | None) -> pa.Table:
+            found = block.generated(sent.value, side, depth, rows)
+            return pa.table({"id": block.ids, "row": as_bytes(found.rows, found.there)})
+
+        def from_sent(left: pa.Table, right: pa.Table) -> pa.Table:
+            # A block that nothing was sent to has no row on the right; none on the left cannot be.
+            return made(Block.unpacked(left), right)
+
+        def from_stored(batches: Batches) -> Batches:
+            for _, block in _blocks(batches):
+                yield from made(block, None).to_batches()
+
+        blocks = self.evidence[side]
+        if arrived is None:
+            return blocks.mapInArrow(from_stored, schema)
+        return (
+            blocks.groupBy("block")
+            .cogroup(arrived.groupBy("block"))
+            .applyInArrow(from_sent, schema)
+        )
+
+
+def _evidence(source: Source, sent: "Broadcast[Shared]", side: Side, blocks: int) -> "DataFrame":
+    """The blocks of a side: limited part by part, then gathered and limited again."""
+    own, other = (source.id_type(each) for each in (side, side.opposite))
+    names = {side.column: OWN, side.opposite.column: OTHER, RATING: RATING, TIMESTAMP: TIME}
+    named = [F.col(name).alias(names[name]) for name in names if name in source.frame.columns]
+    schema = f"block int, {OWN} {own}, {OTHER} {other}, {RATING} float"
+    if TIMESTAMP in source.frame.columns:
+        schema += f", {TIME} bigint"
+
+    def limited(batches: Batches) -> Batches:
+        for table in _gathered(batches):
+            links = limit_links(sent.value, side, table)
+            numbers = (links.keys % blocks).astype("int32").repeat(links.ptr[1:] - links.ptr[:-1])
+            kept = table.take(pa.array(links.places))
+            yield from kept.add_column(0, "block", pa.array(numbers)).to_batches()
+
+    def built(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        return Block.build(sent.value, side, table).packed(key[0].as_py())
+
+    return (
+        source.frame.select(*named)
+        .mapInArrow(limited, schema)
+        .repartition(blocks, "block")
+        .groupBy("block")
+        .applyInArrow(built, block_schema(own, other))
+        # By block again, as far as Spark knows: so that no round has to move them.
+        .repartition(blocks, "block")
+        .persist(StorageLevel.DISK_ONLY)
+    )
+
+
+def _gathered(batches: Batches) -> Iterator[pa.Table]:
+    """Batches in larger tables, so that fewer links are handed on."""
+    parts: list[pa.RecordBatch] = []
+    for batch in batches:
+        parts.append(batch)
+        if sum(part.num_rows for part in parts) >= _RATINGS_AT_ONCE:
+            yield pa.Table.from_batches(parts)
+            parts = []
+    if parts:
+        yield pa.Table.from_batches(parts)
+
+
+def _blocks(batches: Batches) -> Iterator[tuple[int, Block]]:
+    for batch in batches:
+        for place in range(batch.num_rows):
+            row = batch.slice(place, 1)
+            yield row.column("block")[0].as_py(), Block.unpacked(row)

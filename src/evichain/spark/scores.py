@@ -1,0 +1,121 @@
+"""Predictions for pairs of a user and an item, in blocks of pairs to which embeddings are sent.
+
+Pairs are spread over blocks by their hash, so an item that everyone is asked about is in all of
+them, and no task has more to do than another.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812
+
+from evichain.engine import obstacle
+from evichain.kernels import Ints
+from evichain.model.inference import Ends, read
+from evichain.ratings._columns import ITEM, USER
+from evichain.ratings.side import Side
+from evichain.spark.columns import from_bytes, places_among, whole
+from evichain.spark.rounds import Bulk
+from evichain.spark.shared import Shared
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_PAIRS_A_BLOCK = 1 << 20
+
+
+def scores(bulk: Bulk, pairs: "DataFrame") -> "DataFrame":
+    """Pairs with `estimate`, `deviation` and the `reason` why there is no chain of evidence.
+
+    Args:
+        pairs: user_id and item_id, each pair once.
+    """
+    asked = pairs.persist()
+    count = asked.count()
+    context = pairs.sparkSession.sparkContext
+    blocks = max(context.defaultParallelism, -(-count // _PAIRS_A_BLOCK))
+    block = F.pmod(F.hash(USER, ITEM), F.lit(blocks)).cast("int")
+    asked = asked.withColumn("block", block)
+    arrived = [_arriving(bulk, asked, side) for side in Side]
+    sent = bulk.sent
+
+    def scored(left: pa.Table, right: pa.Table) -> pa.Table:
+        return _scored(sent.value, left, right)
+
+    types = {each: asked.schema[each].dataType.simpleString() for each in (USER, ITEM)}
+    schema = f"{USER} {types[USER]}, {ITEM} {types[ITEM]}, "
+    return (
+        asked.groupBy("block")
+        .cogroup(arrived[0].unionByName(arrived[1]).groupBy("block"))
+        .applyInArrow(scored, schema + "estimate float, deviation float, reason string")
+    )
+
+
+def _arriving(bulk: Bulk, asked: "DataFrame", side: Side) -> "DataFrame":
+    """The embeddings of a side that go to the blocks which ask for them."""
+    kind = asked.schema[side.column].dataType
+    # 7 and "7" are the same entity: where the tables differ, the text decides.
+    same = kind.simpleString() == bulk.source.id_type(side)
+    wanted = asked.select(
+        "block", F.col(side.column).cast("string" if not same else kind).alias("id")
+    ).distinct()
+    made = bulk.embeddings(side)
+    made = made if same else made.withColumn("id", F.col("id").cast("string"))
+    other = asked.schema[side.opposite.column].dataType
+    found = wanted.join(made.hint("merge"), "id")
+    return found.select(
+        # Under a name of its own, or Spark takes it for the column that it was made from.
+        F.col("block").alias("block"),
+        F.col("id").cast(kind).alias(side.column),
+        F.lit(None).cast(other).alias(side.opposite.column),
+        "row",
+    )
+
+
+def _scored(shared: Shared, pairs: pa.Table, sent: pa.Table) -> pa.Table:
+    chain = shared.chain
+    ends, places = [], []
+    for side in Side:
+        mine = sent.filter(pc.is_valid(sent[side.column]))
+        place = places_among(pairs[side.column], whole(mine[side.column]))
+        rows, there = from_bytes(mine["row"], shared.width(side))
+        # The last one stands for everyone of whom there are no ratings.
+        ends.append(read(chain, side, np.pad(rows, ((0, 1), (0, 0))), np.append(there, np.False_)))
+        places.append(place)
+    users, items = ends
+    estimates = np.einsum("ij,ij->i", users.vectors[places[0]], items.vectors[places[1]])
+    told = users.told[places[0]] & items.told[places[1]]
+    estimates = shared.told(np.where(told, estimates, chain.mean.item()).astype(np.float32))
+    deviations = pa.nulls(len(told), pa.float32())
+    if users.doubts is not None and items.doubts is not None:
+        deviations = pa.array(np.exp(users.doubts[places[0]] + items.doubts[places[1]]))
+    return pa.table(
+        {
+            USER: pairs[USER],
+            ITEM: pairs[ITEM],
+            "estimate": pa.array(estimates),
+            "deviation": deviations,
+            "reason": pa.array(_reasons(shared, pairs, ends, places), pa.string()),
+        }
+    )
+
+
+def _reasons(
+    shared: Shared, pairs: pa.Table, ends: list[Ends], places: list[Ints]
+) -> list[str | None]:
+    there = [ends[side].there[places[side]] for side in Side]
+    found: list[str | None] = [None] * pairs.num_rows
+    for row in np.flatnonzero(~(there[0] & there[1])).tolist():
+        found[row] = "; ".join(
+            obstacle(
+                side,
+                pairs[side.column][row].as_py(),
+                known=bool(places[side][row] >= 0),
+                max_depth=shared.policy.max_depth,
+            )
+            for side in Side
+            if not there[side][row]
+        )
+    return found

@@ -1,0 +1,67 @@
+"""A Spark session: that of spark-submit, one on a master, or one in this process."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from evichain.spark.faults import check_installed, spark_explained
+from evichain.spark.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set by spark-submit, whose Java runs already."""
+DEFAULTS: Mapping[str, str] = {
+    "spark.app.name": "evichain",
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    # A task is one thread: a core is kept busy by one of them.
+    "spark.executorEnv.OMP_NUM_THREADS": "1",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+}
+LOCAL: Mapping[str, str] = {
+    # Nothing leaves the machine, and it works where there is no network at all.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+}
+
+
+@contextmanager
+def session(
+    master: str | None = None, settings: Mapping[str, str] | None = None
+) -> "Iterator[SparkSession]":
+    """A session that ends with the context.
+
+    Args:
+        master: its URL; by default what spark-submit was given, or else all cores of this machine.
+        settings: Spark's own, by name; they win over ours.
+    """
+    check_installed()
+    given = dict(settings or {})
+    submitted = _SUBMITTED in os.environ
+    # Whoever submits a job has said how it is to run.
+    values = {} if submitted else dict(DEFAULTS)
+    if master is not None:
+        given["spark.master"] = master
+    elif not submitted:
+        given.setdefault("spark.master", "local[*]")
+    if given.get("spark.master", "").startswith("local"):
+        values |= LOCAL
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if not submitted:
+        find_java()
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for name, value in (values | given).items():
+        builder = builder.config(name, value)
+    with spark_explained("no Spark session can be had"):
+        made = builder.getOrCreate()
+    try:
+        yield made
+    finally:
+        made.stop()

@@ -1,0 +1,93 @@
+"""What every worker is sent: the model, without any ratings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from evichain.errors import ModelError, SettingsError
+from evichain.evidence.policy import Policy
+from evichain.kernels import Floats, Ints, Keys
+from evichain.model.chain import Chain
+from evichain.ratings.ids import Id, stable_key
+from evichain.ratings.scale import Scale
+from evichain.ratings.side import Side
+from evichain.recipes import settings_for
+from evichain.saving import load_model
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A trained chain and how to find its prototypes: a few hundred kilobytes.
+
+    Attributes:
+        keys: of each side's prototypes, ascending.
+        numbers: which prototype each of these keys belongs to.
+        scale: the ratings that there can be.
+    """
+
+    chain: Chain
+    policy: Policy
+    keys: tuple[Keys, Keys]
+    numbers: tuple[Ints, Ints]
+    scale: Scale
+
+    @classmethod
+    def load(cls, path: str | Path, *, cycle_blocking: bool = True) -> Self:
+        """What a model folder holds, but for its ratings.
+
+        Args:
+            cycle_blocking: False generates without it, whatever the model was trained with.
+        """
+        saved = load_model(Path(path))
+        settings = settings_for(saved.recipe, **saved.settings)
+        policy = settings.policy
+        if policy.cycle_blocking:
+            if cycle_blocking:
+                raise SettingsError(
+                    "with cycle blocking an embedding depends on who asks for it, and cannot be "
+                    "made in bulk",
+                    where=str(path),
+                    right="Generate without it (--no-cycle-blocking), as the service does.",
+                )
+            policy = policy.model_copy(update={"cycle_blocking": False})
+        counts = [len(saved.prototypes[side]) for side in Side]
+        chain = Chain(settings.chain, counts, 0.0, depths=settings.max_depth)
+        try:
+            chain.load_state_dict(saved.weights)
+        except RuntimeError as error:
+            raise ModelError(
+                f"the model does not fit this version ({str(error).splitlines()[0]})",
+                where=str(path),
+                right="Use the version of evichain that wrote it, or train it again.",
+            ) from error
+        return cls(chain, policy, *by_key(saved.prototypes), saved.graph.scale)
+
+    def slots(self, side: Side, keys: Keys) -> Ints:
+        """The prototype's number of each entity of a side, by its key; -1 for all others."""
+        known, numbers = self.keys[side], self.numbers[side]
+        if not len(known):
+            return np.full(len(keys), -1, np.int32)
+        place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[place] == keys, numbers[place], -1).astype(np.int32)
+
+    def width(self, side: Side) -> int:
+        """How many numbers an embedding has."""
+        return int(self.chain.prototypes[side].shape[1])
+
+    def told(self, estimates: Floats) -> Floats:
+        """Estimates as they are told: within the scale, where the head keeps to it."""
+        return self.scale.within(estimates) if self.chain.head.bounded else estimates
+
+
+def by_key(prototypes: Sequence[Sequence[Id]]) -> tuple[tuple[Keys, Keys], tuple[Ints, Ints]]:
+    """The keys of each side's prototypes, ascending, and the numbers of their prototypes."""
+    keys, numbers = [], []
+    for side in Side:
+        found = np.array([stable_key(each) for each in prototypes[side]], np.uint64)
+        order = np.argsort(found)
+        keys.append(found[order])
+        numbers.append(order.astype(np.int32))
+    return (keys[0], keys[1]), (numbers[0], numbers[1])

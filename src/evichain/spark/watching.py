@@ -1,0 +1,46 @@
+"""How far Spark has come: tasks done, counted beside the work."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from evichain.progress import progress
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_SECONDS = 0.5
+
+
+@contextmanager
+def watching(spark: "SparkSession", description: str, *, enabled: bool = True) -> Iterator[None]:
+    """Show the tasks that Spark finishes while the context lasts."""
+    context, over = spark.sparkContext, threading.Event()
+    with progress(description, None, enabled=enabled, unit="tasks") as advance:
+
+        def look() -> None:
+            while not over.wait(_SECONDS):
+                advance(_tasks_done(context) - advance.done)
+
+        watcher = threading.Thread(target=look, daemon=True)
+        if enabled:
+            watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            if enabled:
+                watcher.join()
+                advance(_tasks_done(context) - advance.done)
+
+
+def _tasks_done(context: "SparkContext") -> int:
+    tracker, done = context.statusTracker(), 0
+    for job in tracker.getJobIdsForGroup(None):
+        info = tracker.getJobInfo(job)
+        for stage in info.stageIds if info else ():
+            found = tracker.getStageInfo(stage)
+            done += found.numCompletedTasks if found else 0
+    return done

@@ -1,0 +1,37 @@
+"""`evichain spark` refuses what it can before any Java is started."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Refused = Callable[..., list[str]]
+
+
+def test_an_output_that_is_there(refused: Refused, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    asked = ("spark", "embed", model, "ratings.parquet", "--out", tmp_path)
+    assert "already exists" in refused(*asked)[0]
+    assert "Spark did not write" in refused(*asked, "--force")[0]
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("text", ["spark.executor.memory", "memory=4g", "=", ""])
+def test_settings_of_spark(refused: Refused, model: Path, tmp_path: Path, text: str) -> None:
+    asked = ("spark", "recommend", model, "r.parquet", "--out", tmp_path / "out", "--conf", text)
+    assert "is no setting of Spark" in refused(*asked)[0]
+
+
+def test_no_model(refused: Refused, tmp_path: Path) -> None:
+    asked = ("spark", "embed", tmp_path / "none", "r.parquet", "--out", tmp_path / "out")
+    assert "there is no model here" in refused(*asked)[0]
+
+
+def test_without_the_extra(
+    refused: Refused, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evichain.spark.faults.find_spec", lambda name: None)
+    asked = ("spark", "embed", model, "r.parquet", "--out", tmp_path / "out")
+    first, second = refused(*asked)
+    assert "pyspark" in first
+    assert second == "pip install 'evichain[spark]'"
