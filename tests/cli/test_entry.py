@@ -10,7 +10,11 @@ from evichain.cli import VERBS
 Run = Callable[..., Result]
 Refused = Callable[..., list[str]]
 
-GROUPS = {"data": ("list", "fetch", "describe", "convert", "split"), "bench": ("step",)}
+GROUPS = {
+    "data": ("list", "fetch", "describe", "convert", "split", "generate"),
+    "bench": ("step", "embed", "scale", "serve"),
+    "spark": ("embed", "score", "recommend"),
+}
 LEAVES: list[tuple[str, ...]] = [(verb,) for verb in VERBS if verb not in GROUPS]
 LEAVES += [(group, verb) for group, verbs in GROUPS.items() for verb in verbs]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from evichain.bench.products import Shape, seconds_of_products
+from evichain.bench.products import Shape, ratio, seconds_of_products
 from evichain.evidence.choice import choose
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -54,7 +54,7 @@ def bench_embed(
         "seconds": median(ours),
         "ratings_per_second": len(graph) / median(ours),
         "gemm_seconds": median(dense),
-        "gemm_ratio": median(ours) / median(dense),
+        "gemm_ratio": ratio(median(ours), median(dense)),
         "embeddings": sum(int(there.sum()) for there in generated),
         "parameters": chain.parameter_count,
         "peak_bytes": peak_bytes(),

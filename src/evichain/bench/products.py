@@ -21,3 +21,8 @@ def seconds_of_products(shapes: Iterable[Shape], *, backward: bool) -> float:
             left.T @ grad
         took += time.perf_counter() - begun
     return took
+
+
+def ratio(seconds: float, of_products: float) -> float | None:
+    """How much longer something takes than products do; None where there are none."""
+    return seconds / of_products if of_products else None

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from evichain.bench.products import Shape, seconds_of_products
+from evichain.bench.products import Shape, ratio, seconds_of_products
 from evichain.evidence.plan import Plan
 from evichain.evidence.pool import Pool
 from evichain.model.chain import Chain
@@ -90,7 +90,7 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
     return {
         "seconds": median(step_times),
         "gemm_seconds": median(gemm_times),
-        "gemm_ratio": median(step_times) / median(gemm_times),
+        "gemm_ratio": ratio(median(step_times), median(gemm_times)),
         "plan_seconds": median(plan_times[_WARM_UP:]),
         "pairs": plan.pairs,
         "links": plan.links,
