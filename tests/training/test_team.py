@@ -1,8 +1,13 @@
 """Shares of a batch, as processes have them, add up to what one process does."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 from evichain.evidence.pool import Pool
@@ -10,7 +15,7 @@ from evichain.model.chain import Chain
 from evichain.ratings.graph import Graph
 from evichain.recipes import Settings, settings_for
 from evichain.testing import planted_blocks
-from evichain.training.team import ALONE, Team
+from evichain.training.team import ALONE, RENDEZVOUS, Team
 from evichain.training.trainer import loss_of, make_batch
 
 SMALL: dict[str, Any] = {
@@ -24,6 +29,22 @@ SMALL: dict[str, Any] = {
     "prototype_items": 6,
     "regularization": 0.01,
 }
+
+MEMBER = """
+import os
+import torch
+from evichain.training.team import team_of_environment
+
+with team_of_environment() as team:
+    parameter = torch.nn.Parameter(torch.full((3,), team.rank + 1.0))
+    optimizer = torch.optim.Adam([parameter])
+    parameter.square().sum().backward()
+    team.add_gradients([parameter])
+    optimizer.step()
+    print(*parameter.grad.tolist(), *team.total([team.rank]))
+tasks = os.listdir("/proc/self/task")
+print(*(open(f"/proc/self/task/{task}/comm").read().strip() for task in tasks))
+"""
 
 
 def gradient(chain: Chain, pool: Pool, settings: Settings, teams: list[Team]) -> torch.Tensor:
@@ -69,3 +90,23 @@ def test_alone_nothing_is_exchanged() -> None:
     assert ALONE.total([1.5, 2.0]) == [1.5, 2.0]
     ALONE.add_gradients([parameter])
     assert parameter.grad is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds threads in /proc")
+def test_a_team_leaves_no_thread_behind(tmp_path: Path) -> None:
+    meeting = (tmp_path / "meeting").as_uri()
+    members = [
+        subprocess.Popen(
+            [sys.executable, "-c", MEMBER],
+            env={**os.environ, "WORLD_SIZE": "2", "RANK": str(rank), RENDEZVOUS: meeting},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    for member in members:
+        out, _ = member.communicate()
+        figures, threads = out.splitlines()
+        assert figures == "6.0 6.0 6.0 1.0"
+        assert "gloo" not in threads
+        assert member.returncode == 0

@@ -91,6 +91,11 @@ def team_of_environment() -> Iterator[Team]:
     if size == 1 or not dist.is_available() or dist.is_initialized():
         yield Team.here()
         return
+    # Its functions take the group there is at their import for their default: imported later, by
+    # the optimizer, they would keep the group and its threads for the end of the interpreter,
+    # which such a thread may turn into an abort.
+    import torch.distributed.nn.functional  # noqa: F401
+
     meeting = os.environ.get(RENDEZVOUS, "env://")
     with _losses_reported():
         dist.init_process_group(
