@@ -1,6 +1,7 @@
 """What may be relied on of the choice of evidence, whoever makes it."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import policies, pools
@@ -104,3 +105,29 @@ def test_seeds_draw_every_rating_about_equally_often() -> None:
     times = np.bincount(np.concatenate(draws), minlength=40)
     assert times.min() > 0.75 * 800
     assert times.max() < 1.25 * 800
+
+
+def test_newcomers_keep_a_few_ratings_when_asked_for_and_all_as_evidence() -> None:
+    count = 255
+    users = np.repeat(np.arange(400), count)
+    graph = Graph.build(Ratings.from_arrays(users, np.tile(np.arange(count), 400), users % 5 + 1))
+    pool, policy = Pool.most_rated(graph, (1, 1)), Policy(evidence_limit=1000, telescoping=False)
+    nobody = np.empty(0, np.int32)
+    for share in (0.0, 0.25, 1.0):
+        hidden = hide(nobody, nobody, seed=3, newcomers=share)
+        known, cited = (
+            np.array(
+                [
+                    len(selected(pool, policy, Side.USER, user, depth, 3, hidden)[0])
+                    for user in range(400)
+                ]
+            )
+            for depth in (0, 1)
+        )
+        assert (cited == count).all()
+        assert (known >= 1).all()
+        assert (known < count).mean() == pytest.approx(share, abs=0.05)
+        # Each power of two is as likely as the others.
+        for few in (2, 16, 128):
+            expected = share * np.log2(few) / 8
+            assert (known < few).mean() == pytest.approx(expected, abs=0.07)

@@ -82,7 +82,7 @@ def assert_plan_agrees(
     hidden = NOTHING_HIDDEN
     if hiding:
         crowd = draw_crowd(pool, 7, seed=3)
-        hidden = hide(users[:3], items[:3], dropout=0.2, seed=5, crowd=crowd)
+        hidden = hide(users[:3], items[:3], dropout=0.2, seed=5, crowd=crowd, newcomers=0.5)
     recursion = Recursion(chain, pool, policy, seed, hidden)
     expected, possible = recursion.predict(users, items)
     counting = make_plan(pool, policy, users, items, seed=seed, hidden=hidden, counting=True)

@@ -110,6 +110,15 @@ def serve(
         float,
         typer.Option(metavar="SECONDS", envvar="EVICHAIN_TIMEOUT", min=0.1, help="For slow work."),
     ] = 15.0,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            envvar="EVICHAIN_STRICT",
+            help="Answer a write only when all answers are as if started anew with it; else "
+            "that follows within a second or so, and writes are several times as fast.",
+        ),
+    ] = False,
     feedback_rating: Annotated[
         float | None,
         typer.Option(
@@ -190,6 +199,7 @@ def serve(
         rate=rate,
         in_progress=in_progress,
         timeout=timeout,
+        strict=strict,
         feedback_rating=feedback_rating,
         names=names,
     )

@@ -32,6 +32,9 @@ class Hidden(NamedTuple):
         pairs: a table of pairs that `select` looks up.
         share: how many of 2**32 other pairs are dropped; which ones is drawn by `seed`.
         crowd: who may be evidence, all prototypes among them.
+        newcomers: how many of 2**32 entities are taken for such with few ratings, when they are
+            asked for themselves (at depth 0), and not as evidence; `seed` draws which, and how
+            many of their ratings count: as often one or two as a half of them or more.
         aside: the pairs that are set aside for good (see `Pool`).
     """
 
@@ -39,6 +42,7 @@ class Hidden(NamedTuple):
     share: int
     seed: int
     crowd: Crowd = EVERYONE
+    newcomers: int = 0
     aside: Aside = NOTHING_ASIDE
 
     def beside(self, aside: Aside) -> "Hidden":
@@ -88,13 +92,14 @@ def hide(
     dropout: float = 0.0,
     seed: int = 0,
     crowd: Crowd = EVERYONE,
+    newcomers: float = 0.0,
 ) -> Hidden:
-    """Hide these pairs from all evidence, of all other pairs the share `dropout`, and who is
-    not in the crowd."""
+    """Hide these pairs from all evidence, of all other pairs the share `dropout`, who is not in
+    the crowd, and most ratings of the share `newcomers` of those asked for."""
     size = 1 << max(4, int(len(users) * 2 - 1).bit_length() + 1) if len(users) else 0
     table = np.full(size, -1, np.int64)
     _fill(table, users, items)
-    return Hidden(table, int(dropout * 2**32), seed, crowd)
+    return Hidden(table, int(dropout * 2**32), seed, crowd, int(newcomers * 2**32))
 
 
 @kernel
@@ -136,6 +141,15 @@ def _window_start(seed: int, side: int, key: int, depth: int, count: int) -> Int
 
 
 @kernel
+def _known(hidden: Hidden, side: int, key: int, degree: int) -> Int:
+    """How many of its ratings count for an entity that is asked for."""
+    draw = mix(np.uint64(hidden.seed) ^ mix(np.uint64(key) + np.uint64(side)))
+    if (draw & np.uint64(0xFFFFFFFF)) >= np.uint64(hidden.newcomers):
+        return degree
+    return np.int64((degree + 1.0) ** ((draw >> np.uint64(32)) / 2.0**32))
+
+
+@kernel
 def select(
     out: Longs,
     seed: int,
@@ -156,6 +170,9 @@ def select(
     `slot`, `cited_ptr` and `cited` are those of the opposite side's prototypes.
     """
     limit, found = len(out), 0
+    if depth == 0 and hidden.newcomers > 0:
+        degree = indptr[entity + 1] - indptr[entity]
+        limit = min(limit, int(_known(hidden, side, keys[entity], degree)))
     if prioritize:
         first, count = cited_ptr[entity], cited_ptr[entity + 1] - cited_ptr[entity]
         start = _window_start(seed, side, keys[entity], depth, count)

@@ -47,6 +47,9 @@ class TrainingSettings(BaseModel):
     crowd: int = Field(default=0, ge=0)
     """How many users, and how many items, may be evidence in a step, prototypes aside; drawn at
     each step. Bounds what a step costs, however many there are. 0 for everyone."""
+    newcomers: float = Field(default=0.0, ge=0, le=1)
+    """The share of a batch's users, and of its items, that are taken for such with few ratings, so
+    that the model learns to make much of little."""
     strangers: float = Field(default=0.0, ge=0, le=0.5)
     """The share of a batch in which the user, or the item, is taken for one of whom nothing is
     known, so that the prior is learned, where the generators have one."""

@@ -75,7 +75,7 @@ def make_batch(
     targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
     share = settings.evidence_dropout * draw / _LARGEST_SEED
     crowd = draw_crowd(pool, settings.crowd, draw)
-    hidden = hide(*targets, dropout=share, seed=draw, crowd=crowd)
+    hidden = hide(*targets, dropout=share, seed=draw, crowd=crowd, newcomers=settings.newcomers)
     if settings.strangers:
         lot = np.random.default_rng(draw).random(len(users)) * 2
         users = np.where(lot < settings.strangers, UNKNOWN, users)

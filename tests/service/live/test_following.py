@@ -1,6 +1,7 @@
 """A live engine beside a store: what is written there is known here."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -91,6 +92,51 @@ def test_follows_what_others_write(model: REC, store: Store, tmp_path: Path) -> 
         atol=1e-5,
     )
     assert live.titles.search("new", 5, lambda item: 0) == [77]
+
+
+def test_many_may_write_and_read_while_all_follows(model: REC, store: Store) -> None:
+    live, done = Following(model, store), Event()
+    live.start()
+
+    def write(who: int) -> None:
+        draw = np.random.default_rng(who)
+        for _ in range(25):
+            user, item = int(draw.integers(6)), int(draw.integers(40, 50))
+            match draw.integers(5):
+                case 0:
+                    store.delete([(user, item)])
+                case 1:
+                    store.erase(f"guest {user}")
+                case _:
+                    store.put(
+                        [(user, item, float(draw.integers(1, 6))), (f"guest {user}", item, 3)]
+                    )
+            before = store.version()
+            assert (live.settle().settled if who else live.catch_up().version) >= before
+
+    def read() -> None:
+        last = live.snapshot
+        while not done.is_set():
+            found = live.snapshot
+            assert last.version <= found.version
+            assert last.settled <= found.settled <= found.version
+            assert np.isfinite(estimates(found, 3, range(50))).all()
+            last = found
+
+    with ThreadPoolExecutor(5) as threads:
+        readers = [threads.submit(read) for _ in range(2)]
+        writers = [threads.submit(write, who) for who in range(3)]
+        for writer in writers:
+            writer.result()
+        done.set()
+        for reader in readers:
+            reader.result()
+    live.stop()
+    found, fresh = live.settle(), Following(model, store).snapshot
+    for user in (0, 3, "guest 1"):
+        np.testing.assert_allclose(
+            estimates(found, user, range(50)), estimates(fresh, user, range(50)), atol=1e-5
+        )
 
 
 def test_stops_whatever_it_is_at(model: REC, store: Store) -> None:

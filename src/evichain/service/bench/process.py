@@ -18,7 +18,7 @@ _PAUSE = 0.02
 
 
 class ServerError(EvichainError):
-    """A server that ended before it answered."""
+    """A server that ended before it answered, or does not do what it is to do."""
 
 
 class Server:

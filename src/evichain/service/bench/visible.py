@@ -7,10 +7,13 @@ from http import HTTPStatus
 from evichain.ratings.ids import Id
 from evichain.service.bench.client import Answer, Connection, encoded
 from evichain.service.bench.mix import Mix, ask_by, list_path, put
+from evichain.service.bench.process import ServerError
 
 _TIMES = 5
 _CLOSE = 1e-4
 _OFTEN = 0.005
+_STUCK = 300
+"""Seconds without any progress; a portion takes less, on any data it has been tried with."""
 
 
 async def visible(address: tuple[str, int], mix: Mix) -> bool:
@@ -38,11 +41,20 @@ async def visible(address: tuple[str, int], mix: Mix) -> bool:
 async def until_settled(address: tuple[str, int]) -> float:
     """The seconds until everyone's embedding is as the ratings make it."""
     connection, begun = await Connection.open(*address), time.perf_counter()
+    reached, since = -1, begun
     try:
         while True:
             found = (await connection.ask(encoded("GET", "/v1/overview"))).json()
+            now = time.perf_counter()
             if found["settled"] == found["version"]:
-                return time.perf_counter() - begun
+                return now - begun
+            if found["settled"] > reached:
+                reached, since = found["settled"], now
+            elif now - since > _STUCK:
+                raise ServerError(
+                    f"the server has not settled anything for {_STUCK} s",
+                    right="Its log tells why.",
+                )
             await asyncio.sleep(_OFTEN)
     finally:
         connection.close()

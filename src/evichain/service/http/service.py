@@ -61,12 +61,14 @@ class Service:
         """Change the store; done when it is on disk and known here.
 
         Args:
-            settled: and when everyone's embedding is as it makes it.
+            settled: and when everyone's embedding is as it makes it; where the service is strict,
+                so is every write.
         """
+        through = settled or self.settings.strict
 
         def durable() -> R:
             result = change()
-            (self.live.settle if settled else self.live.catch_up)()
+            (self.live.settle if through else self.live.catch_up)()
             return result
 
         return await self.work(durable)

@@ -43,6 +43,8 @@ class Settings(BaseModel):
     """Seconds to wait for the rest of a request, and for the asker to take an answer."""
     retry_after: Annotated[int, Field(ge=1)] = 1
     """Seconds after which those who were sent away may come again."""
+    strict: bool = False
+    """Whether a write is answered only when everyone's embedding is as it makes it."""
     feedback_rating: float | None = None
     """The rating that feedback without a value stands for (gorse's API); the best by default."""
     names: bool = False
