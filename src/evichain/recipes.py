@@ -70,6 +70,7 @@ PLUS: Mapping[str, Any] = {
     "centring": False,
     "hide_targets": True,
     "evidence_dropout": 0.4,
+    "newcomers": 0.05,
     "strangers": 0.02,
     "validation": 0.05,
     "validate_every": 25,
