@@ -80,7 +80,14 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "paper": {}}
 """What each recipe changes in the defaults, which are those of the paper."""
 
 ADAPTIVE: Mapping[str, Sequence[str]] = {
-    "plus": ("iterations", "evidence_dropout", "evidence_limit", "together", "validation")
+    "plus": (
+        "iterations",
+        "evidence_dropout",
+        "newcomers",
+        "evidence_limit",
+        "together",
+        "validation",
+    )
 }
 """The settings of a recipe that follow the number of ratings, unless the user gives them."""
 
@@ -95,6 +102,8 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     40
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
     [300, 1000, 500]
+    >>> [settings_for("plus", ratings=count).newcomers for count in (10**4, 10**6, 10**8)]
+    [0.0, 0.05, 0.05]
     >>> [settings_for("plus", ratings=count).evidence_limit for count in (10**4, 10**6, 10**8)]
     [512, 512, 2048]
     """
@@ -130,6 +139,7 @@ def checked(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
 def _adapted(ratings: int) -> dict[str, Any]:
     """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer.
 
+    Where little is hidden, hardly anyone would have but a few, so some are taken for newcomers.
     Beyond a million, entities have more evidence than fewer ratings would give them, and it pays
     to use it; so that a step does not take ever longer, its ratings are of fewer users then, and
     the crowd that may be evidence in it stays as large as it is.
@@ -139,6 +149,7 @@ def _adapted(ratings: int) -> dict[str, Any]:
     return {
         "iterations": round(300 + 700 * many - 500 * huge),
         "evidence_dropout": round(0.5 - 0.4 * many + 0.2 * few, 3),
+        "newcomers": round(0.05 * min(2 * many, 1), 3),
         "evidence_limit": round(512 * 4**huge),
         "together": round(16**huge),
         "validation": min(0.05, 1e5 / max(ratings, 1)),
