@@ -32,7 +32,7 @@ serve: $(READY) ## Serve a model of MovieLens-100K, trained the first time
 
 # The tests' models are tiny: more threads than one would only wait for each other.
 test: lint postgres chromium ## Lint, types and all tests
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --durations 25
 
 lint: $(READY) ## Style, types and the direction of imports
 	@$(BIN)/ruff check
