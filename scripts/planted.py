@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
 from evichain.evidence.aside import are_aside
 from evichain.kernels import Flags, Floats, Ints, Longs, kernel
 from evichain.ratings import Side
