@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from evichain import REC
 from evichain.errors import DataError, SettingsError
+from evichain.ratings.synthetic import CARD, Synthetic
 from evichain.spark.shared import Shared
 from evichain.spark.source import read_pairs, read_source
 from evichain.testing import planted_blocks
@@ -50,6 +51,18 @@ def test_nothing_there(spark: SparkSession, tmp_path: Path) -> None:
         read_source(spark, str(tmp_path / "other.parquet"))
     with pytest.raises(DataError, match="no column for user_id among"):
         read_pairs(spark, str(tmp_path / "other.parquet"))
+
+
+def test_made_up_ratings(spark: SparkSession, tmp_path: Path) -> None:
+    Synthetic(2000, users=50, items=400).write(tmp_path / "made")
+    assert (tmp_path / "made" / CARD).exists()
+    assert read_source(spark, str(tmp_path / "made")).ratings == 2000
+
+
+def test_files_of_any_name(spark: SparkSession, tmp_path: Path) -> None:
+    pl.DataFrame(GOOD).write_parquet(tmp_path / "000000_0")
+    assert read_source(spark, str(tmp_path)).ratings == 2
+    assert read_source(spark, str(tmp_path / "000000_0")).ratings == 2
 
 
 def test_good_ratings(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import (
     ByteType,
@@ -79,6 +80,17 @@ def _read(spark: "SparkSession", address: str) -> "DataFrame":
     with spark_explained(f"{address} cannot be read"):
         if address.startswith(TABLE):
             return spark.table(address.removeprefix(TABLE))
+        return _read_parquet(spark, address)
+
+
+def _read_parquet(spark: "SparkSession", address: str) -> "DataFrame":
+    """Parquet, whatever lies beside it: the card of made-up ratings, say.
+
+    Only where no file is called .parquet, all of them are taken for it.
+    """
+    try:
+        return spark.read.option("pathGlobFilter", "*.parquet").parquet(address)
+    except AnalysisException:
         return spark.read.parquet(address)
 
 
