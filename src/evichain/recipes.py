@@ -87,6 +87,7 @@ ADAPTIVE: Mapping[str, Sequence[str]] = {
         "evidence_limit",
         "together",
         "validation",
+        "validate_every",
     )
 }
 """The settings of a recipe that follow the number of ratings, unless the user gives them."""
@@ -142,7 +143,8 @@ def _adapted(ratings: int) -> dict[str, Any]:
     Where little is hidden, hardly anyone would have but a few, so some are taken for newcomers.
     Beyond a million, entities have more evidence than fewer ratings would give them, and it pays
     to use it; so that a step does not take ever longer, its ratings are of fewer users then, and
-    the crowd that may be evidence in it stays as large as it is.
+    the crowd that may be evidence in it stays as large as it is. A look at the validation ratings
+    uses all evidence, so there are fewer of them.
     """
     size = math.log10(max(ratings, 1))
     few, many, huge = (min(max(step, 0.0), 1.0) for step in (4.7 - size, size - 5, size - 6))
@@ -153,4 +155,5 @@ def _adapted(ratings: int) -> dict[str, Any]:
         "evidence_limit": round(512 * 4**huge),
         "together": round(16**huge),
         "validation": min(0.05, 1e5 / max(ratings, 1)),
+        "validate_every": round(25 * 2**huge),
     }
