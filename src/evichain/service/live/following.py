@@ -1,6 +1,7 @@
 """A live engine that follows a store: what anyone writes there, it knows soon after."""
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from threading import Event, Lock, Thread
 
@@ -24,6 +25,8 @@ from evichain.service.store.rows import Erased, Rated, Titled, Unrated
 
 _WAIT = 0.5
 _PORTION = 1000
+_REST = 1.0
+"""Seconds after settling before it is done again, at most; else as many as it took."""
 _JUDGED = 20
 """Of so many ratings that come at once, each is judged before it is learned from."""
 
@@ -166,8 +169,11 @@ class Following:
             # After clearing: `stop` sets both, this one first.
             if self._stop.is_set():
                 return
+            begun = time.monotonic()
             try:
                 self.on_change(self._live.settle())
+                # Those who ask have the processor meanwhile, and more ratings settle together.
+                self._stop.wait(min(time.monotonic() - begun, _REST))
             except Exception:
                 log.exception("cannot settle what has changed")
                 self._stop.wait(10 * _WAIT)
