@@ -88,6 +88,7 @@ ADAPTIVE: Mapping[str, Sequence[str]] = {
         "together",
         "validation",
         "validate_every",
+        "patience",
     )
 }
 """The settings of a recipe that follow the number of ratings, unless the user gives them."""
@@ -101,6 +102,8 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
 
     >>> settings_for("paper", evidence_limit=40).evidence_limit
     40
+    >>> settings_for("plus", validation=0).patience
+    0
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
     [300, 1000, 500]
     >>> [settings_for("plus", ratings=count).newcomers for count in (10**4, 10**6, 10**8)]
@@ -111,6 +114,8 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
     adapted = _adapted(ratings) if ratings is not None and recipe in ADAPTIVE else {}
+    if changes.get("validation") == 0:  # then there is nothing to be patient about
+        adapted = {**adapted, "patience": 0}
     return checked(Settings, {**RECIPES[recipe], **adapted, **changes})
 
 
@@ -156,4 +161,5 @@ def _adapted(ratings: int) -> dict[str, Any]:
         "together": round(16**huge),
         "validation": min(0.05, 1e5 / max(ratings, 1)),
         "validate_every": round(25 * 2**huge),
+        "patience": round(8 / 2**huge),
     }

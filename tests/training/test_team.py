@@ -104,9 +104,14 @@ def test_a_team_leaves_no_thread_behind(tmp_path: Path) -> None:
         )
         for rank in range(2)
     ]
-    for member in members:
-        out, _ = member.communicate()
-        figures, threads = out.splitlines()
-        assert figures == "6.0 6.0 6.0 1.0"
-        assert "gloo" not in threads
-        assert member.returncode == 0
+    try:
+        for member in members:
+            out, _ = member.communicate()
+            assert member.returncode == 0
+            figures, threads = out.splitlines()
+            assert figures == "6.0 6.0 6.0 1.0"
+            assert "gloo" not in threads
+    finally:
+        for member in members:
+            member.kill()
+            member.communicate()

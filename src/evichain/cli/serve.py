@@ -115,8 +115,8 @@ def serve(
         typer.Option(
             "--strict",
             envvar="EVICHAIN_STRICT",
-            help="Answer a write only when all answers are as if started anew with it; else "
-            "that follows within a second or so, and writes are several times as fast.",
+            help="Answer a write only when all answers of this worker are as if started anew with "
+            "it; else that follows within seconds, and writes are faster.",
         ),
     ] = False,
     feedback_rating: Annotated[

@@ -34,7 +34,7 @@ class Hidden(NamedTuple):
         crowd: who may be evidence, all prototypes among them.
         newcomers: how many of 2**32 entities are taken for such with few ratings, when they are
             asked for themselves (at depth 0), and not as evidence; `seed` draws which, and how
-            many of their ratings count: as often one or two as a half of them or more.
+            many of their ratings count: as often one as a half of them or more.
         aside: the pairs that are set aside for good (see `Pool`).
     """
 

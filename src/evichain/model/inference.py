@@ -89,16 +89,31 @@ def _layer(
     needed = np.zeros(len(pool.graph.ids[side.opposite]), np.bool_)
     for chunk in chunks:
         needed[evidence(chunk).others] = True
-    others = np.flatnonzero(needed).astype(np.int32)
+    others, place = _numbered(needed)
     below = _layer(chain, pool, policy, side.opposite, others, seed, depth + 1)
-    place = np.zeros(len(needed), np.int32)
-    place[others] = np.arange(len(others), dtype=np.int32)
     for chunk in chunks:
         links = evidence(chunk)
-        named = Evidence(links.ptr, place[links.others], links.ratings)
-        made = generated(chain, side, depth, named, below)
+        met = np.zeros(len(needed), np.bool_)
+        met[links.others] = True
+        named, number = _numbered(met)
+        at = place[named]
+        made = generated(
+            chain,
+            side,
+            depth,
+            Evidence(links.ptr, number[links.others], links.ratings),
+            Layer(below.rows[at], below.there[at]),
+        )
         out.rows[asked[chunk]], out.there[asked[chunk]] = made.rows, made.there
     return out
+
+
+def _numbered(marked: Flags) -> tuple[Ints, Ints]:
+    """Those that are marked, and by index which of them each is."""
+    found = np.flatnonzero(marked).astype(np.int32)
+    numbers = np.zeros(len(marked), np.int32)
+    numbers[found] = np.arange(len(found), dtype=np.int32)
+    return found, numbers
 
 
 @dataclass(frozen=True)
