@@ -114,4 +114,4 @@ def test_a_team_leaves_no_thread_behind(tmp_path: Path) -> None:
     finally:
         for member in members:
             member.kill()
-            member.communicate()
+            member.wait()
