@@ -150,7 +150,7 @@ def test_any_sequence_of_writes_and_restarts(
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=8,
+            max_examples=6,
             stateful_step_count=12,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],
