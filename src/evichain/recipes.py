@@ -102,7 +102,7 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
 
     >>> settings_for("paper", evidence_limit=40).evidence_limit
     40
-    >>> settings_for("plus", validation=0).patience
+    >>> settings_for("plus", validation="0").patience
     0
     >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
     [300, 1000, 500]
@@ -114,9 +114,10 @@ def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> 
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
     adapted = _adapted(ratings) if ratings is not None and recipe in ADAPTIVE else {}
-    if changes.get("validation") == 0:  # then there is nothing to be patient about
-        adapted = {**adapted, "patience": 0}
-    return checked(Settings, {**RECIPES[recipe], **adapted, **changes})
+    given = {**RECIPES[recipe], **adapted, **changes}
+    if "patience" not in changes and not checked(Settings, {**given, "patience": 0}).validation:
+        given["patience"] = 0  # there is nothing to be patient about
+    return checked(Settings, given)
 
 
 def checked(kind: type[Kind], given: Mapping[str, Any]) -> Kind:

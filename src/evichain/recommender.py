@@ -25,6 +25,7 @@ from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
 from evichain.saving import Saved, load_model, save_model
+from evichain.training.device import device_named
 from evichain.training.material import prepare
 from evichain.training.trainer import Trainer
 
@@ -87,6 +88,7 @@ class REC:
         resume: bool = False,
         progress: bool = False,
         tensorboard: bool = False,
+        device: str = "cpu",
         watch: Callable[[int, dict[str, float], Trainer], None] | None = None,
     ) -> Self:
         """Train on ratings: a `Ratings`, or any table `Ratings.from_frame` takes.
@@ -99,10 +101,12 @@ class REC:
             resume: go on from the run folder's checkpoint, if there is one.
             progress: show a progress bar.
             tensorboard: write TensorBoard's events into the run folder too.
+            device: where PyTorch is to compute the steps, such as "cuda".
             watch: called after each step with its number, its figures and the trainer.
         """
         if resume and run is None:
             raise SettingsError("nothing to resume from", right="Name the run folder.")
+        place = device_named(device)
         source = as_source(ratings)
         settings = settings_for(self.recipe, ratings=len(source), **self._given)
         self.settings = settings
@@ -112,7 +116,9 @@ class REC:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
-        trainer = Trainer(chain, pool, settings.policy, settings.training, material.validation)
+        trainer = Trainer(
+            chain, pool, settings.policy, settings.training, material.validation, device=place
+        )
         shown = progress and trainer.team.leads
         with progress_bar("Training", settings.iterations, enabled=shown, unit="steps") as bar:
 

@@ -142,6 +142,6 @@ def test_a_mistake_is_said_once(spawn: Spawn, tmp_path: Path) -> None:
     assert "rating 'good' is no finite number" in err
 
 
-def test_no_device_but_the_processor(refused: Refused, graph: Path) -> None:
-    lines = refused("train", graph, "--device", "cuda")
-    assert "nothing can be computed on 'cuda'" in lines[0]
+def test_a_device_that_is_not_there(refused: Refused, graph: Path) -> None:
+    lines = refused("train", graph, "--device", "abacus")
+    assert "nothing can be computed on 'abacus'" in lines[0]

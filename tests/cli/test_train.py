@@ -200,6 +200,12 @@ def test_an_output_in_a_place_that_cannot_be(refused: Refused, data: Path, tmp_p
         assert lines[0] == f"error: {file}: is no folder"
 
 
+def test_nothing_to_watch(run_json: RunJson, data: Path, small: list[str]) -> None:
+    found = run_json("train", data, *small, "--set", "validation=0")
+    assert found["validation_rmse"] is None
+    assert found["settings"]["patience"] == 0
+
+
 def test_a_graph_is_mapped_and_learned_from(
     run: Run, run_json: RunJson, data: Path, tmp_path: Path, small: list[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """The recursion is the paper's, by hand on small cases; and the plan agrees with it."""
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -8,16 +9,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import policies, pools
+from torch import Tensor
 
 from evichain import kernels
 from evichain.evidence.counters import Counters
 from evichain.evidence.crowd import draw_crowd
-from evichain.evidence.plan import make_plan
+from evichain.evidence.plan import Plan, make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import NOTHING_HIDDEN, hide, selected
 from evichain.kernels import Ints
 from evichain.model.chain import Chain
+from evichain.model.generator import Generator
 from evichain.model.mean import MeanGenerator
 from evichain.model.reference import Entity, Recursion
 from evichain.model.settings import ChainSettings
@@ -76,6 +79,15 @@ def requests(data: st.DataObject, pool: Pool) -> tuple[Ints, Ints]:
     return users, items
 
 
+def both_ways(chain: Chain, plan: Plan) -> Iterator[Tensor]:
+    """Predictions with kernels, and in the ordinary operations of other devices."""
+    for ordinary in (False, True):
+        for generator in chain.generators:
+            assert isinstance(generator, Generator)
+            generator.ordinary = ordinary
+        yield chain(plan)
+
+
 def assert_plan_agrees(
     pool: Pool, policy: Policy, chain: Chain, users: Ints, items: Ints, seed: int, *, hiding: bool
 ) -> None:
@@ -89,7 +101,8 @@ def assert_plan_agrees(
     lean = make_plan(pool, policy, users, items, seed=seed, hidden=hidden)
     for plan in (counting, lean):
         assert [u >= 0 and i >= 0 for u, i in zip(*plan.rows, strict=True)] == possible
-        torch.testing.assert_close(chain(plan), expected, atol=1e-5, rtol=1e-5)
+        for found in both_ways(chain, plan):
+            torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     assert counting.counters == recursion.counters
 
 
@@ -155,18 +168,17 @@ def assert_gradients_agree(
     pool: Pool, policy: Policy, chain: Chain, users: Ints, items: Ints
 ) -> None:
     gradients = []
-    for predict in (
-        lambda: chain(make_plan(pool, policy, users, items)),
-        lambda: Recursion(chain, pool, policy).predict(users, items)[0],
-    ):
+    expected, _ = Recursion(chain, pool, policy).predict(users, items)
+    for found in (*both_ways(chain, make_plan(pool, policy, users, items)), expected):
         chain.zero_grad()
-        loss = (predict() - 1).square().sum()
+        loss = (found - 1).square().sum()
         if not loss.requires_grad:
             return
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         gradients.append([_gradient(p) for p in chain.parameters()])
-    for ours, theirs in zip(*gradients, strict=True):
-        torch.testing.assert_close(ours, theirs, atol=1e-3, rtol=1e-4)
+    for *ours, theirs in zip(*gradients, strict=True):
+        for each in ours:
+            torch.testing.assert_close(each, theirs, atol=1e-3, rtol=1e-4)
 
 
 def _gradient(parameter: torch.nn.Parameter) -> torch.Tensor:

@@ -103,6 +103,7 @@ def _environment(rank: int, count: int, meeting: Path) -> dict[str, str]:
         "OMP_NUM_THREADS": str(max(1, (cores or 1) // count)),
         **os.environ,
         "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(count),
         "EVICHAIN_RENDEZVOUS": meeting.as_uri(),
         _LAUNCHED: "1",

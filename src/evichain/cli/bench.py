@@ -164,7 +164,7 @@ def serve(
     ratings = load_parts(data, None, seed).train
     if model is None:
         note(f"training for {iterations} steps")
-        served = REC(iterations=iterations, validation=0, patience=0, seed=seed).fit(ratings)
+        served = REC(iterations=iterations, validation=0, seed=seed).fit(ratings)
     else:
         served = REC.load(model)
     try:

@@ -63,7 +63,7 @@ def train(
         ),
     ] = 1,
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="What to compute on; there is only cpu.")
+        str, typer.Option(metavar="NAME", help="Where to compute the steps, such as cuda.")
     ] = "cpu",
     force: Force = False,
     json: Json = False,
@@ -73,13 +73,14 @@ def train(
     Without --split it learns from all ratings. The test part is read once, at the end. Under
     torchrun, all of its processes train one model together, as with --processes.
     """
-    _check_device(device)
     if is_first():
         _check_folders(out, run, resume=resume, force=force, tensorboard=tensorboard)
     from evichain.recipes import settings_for
+    from evichain.training.device import device_named
 
     changes = {"seed": seed, **settings}
     settings_for(recipe, **changes)
+    place = device_named(device)
     if processes > 1 and not is_worker():
         run_processes(processes, context.find_root().obj, run)
     parts = load_source(data, split, seed)
@@ -91,8 +92,15 @@ def train(
     model = REC(recipe, **changes)
     begun = time.perf_counter()
     try:
-        with team_of_environment() as team:
-            model.fit(learned, run=run, resume=resume, progress=True, tensorboard=tensorboard)
+        with team_of_environment(place) as team:
+            model.fit(
+                learned,
+                run=run,
+                resume=resume,
+                progress=True,
+                tensorboard=tensorboard,
+                device=device,
+            )
         if not team.leads:
             return
     except TeamError as error:
@@ -139,17 +147,6 @@ def train(
     title = ", ".join(part for part in (f"REC, recipe {recipe}", data, name) if part)
     places = {"model": str(out) if out else None, "run": str(run) if run else None}
     print_scores(f"{title}, seed {seed}", found, {"seen in training": seen or None, **places})
-
-
-def _check_device(device: str) -> None:
-    """Refuse what would be computed on the processor all the same."""
-    if device != "cpu":
-        raise OptionError(
-            f"nothing can be computed on {device!r}: the kernels that gather evidence are compiled "
-            "for the processor",
-            where="--device",
-            right="Leave it out; --processes uses more cores, and torchrun more machines.",
-        )
 
 
 def _check_folders(

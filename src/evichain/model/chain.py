@@ -96,7 +96,8 @@ class Chain(nn.Module):
         """The rows of every block of a plan."""
         rows: dict[tuple[int, Side], Tensor] = {}
         for depth, side, block in plan.upward():
-            found = embedding(torch.from_numpy(block.prototypes), self.prototypes[side])
+            stored = self.prototypes[side]
+            found = embedding(torch.from_numpy(block.prototypes).to(stored.device), stored)
             if block.layout is not None and len(block.entities):
                 generator = self.generator(side, depth)
                 made = generator.generate(rows[depth + 1, side.opposite], block)
@@ -129,7 +130,7 @@ class Chain(nn.Module):
         """
         ends, there = [], []
         for side, rows in zip(Side, self.embed(plan), strict=True):
-            at = torch.from_numpy(plan.rows[side])
+            at = torch.from_numpy(plan.rows[side]).to(rows.device)
             prior = self.prior(side)
             nothing = rows.new_zeros(rows.shape[1]) if prior is None else prior
             known = torch.cat([rows, nothing.unsqueeze(0)])

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from evichain.evidence.plan import Block
 from evichain.model.generator import Generator
+from evichain.model.ops.ordinary import Tables
 from evichain.model.ops.ridge import solve
 from evichain.model.ops.totals import totals
 from evichain.model.settings import ChainSettings
@@ -65,7 +66,7 @@ class ChannelGenerator(Generator):
     def forward(self, evidence: Tensor, ratings: Tensor) -> Tensor:
         """The row behind which this evidence stands; the prior when there is none."""
         keys, values, presence = self.project(evidence[:, :-1]).split(self.sizes, dim=1)
-        count = torch.tensor([len(ratings)])
+        count = torch.tensor([len(ratings)], device=ratings.device)
         unexplained = (ratings - self.unit[0]) / self.unit[1] - evidence[:, -1]
         own = self._baseline(unexplained.sum().view(1), count)
         residuals = unexplained - own
@@ -92,13 +93,13 @@ class ChannelGenerator(Generator):
 
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """All rows of a block."""
-        layout = block.layout
-        assert layout is not None, "a block of prototypes only has nothing to generate"
+        layout = self.placed(block, below.device)
         assert not len(block.variant_node), "channels know no cycle blocking"
         mean, deviation = self.unit
         # What is usual in the units of the ratings, so that links need not be rescaled.
         usual = below[:, -1] * deviation + mean
-        count = torch.from_numpy(np.diff(layout.node_ptr))
+        links = layout.count if isinstance(layout, Tables) else np.diff(layout.node_ptr)
+        count = torch.as_tensor(links)
         keys, values, presence = self.project(below[:, :-1]).split(self.sizes, dim=1)
         plain, sums = totals(
             presence, below.new_ones(len(below), 1), usual, below.new_zeros(len(count)), layout

@@ -3,9 +3,12 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from evichain.evidence.plan import Block
+from evichain.evidence.settling import Layout
+from evichain.model.ops.ordinary import Tables
 
 
 class Generator(nn.Module, ABC):
@@ -19,6 +22,8 @@ class Generator(nn.Module, ABC):
     """How many links the blocks at the top may have where memory is to be bounded."""
     has_prior: ClassVar[bool]
     """Whether there is an embedding for no evidence at all."""
+    ordinary: bool = False
+    """Whether to use ordinary PyTorch operations on the processor too, as on other devices."""
 
     @abstractmethod
     def forward(self, evidence: Tensor, ratings: Tensor) -> Tensor:
@@ -31,3 +36,10 @@ class Generator(nn.Module, ABC):
     @abstractmethod
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """The embeddings of a block's entities, then of its variants, from the rows below."""
+
+    def placed(self, block: Block, device: torch.device) -> Layout | Tables:
+        """The layout of a block as the operations on a device take it."""
+        assert block.layout is not None, "a block of prototypes only has nothing to generate"
+        if device.type == "cpu" and not self.ordinary:
+            return block.layout
+        return Tables.of(block.layout, device)

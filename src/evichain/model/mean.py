@@ -52,8 +52,7 @@ class MeanGenerator(Generator):
 
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """All means of a block."""
-        layout = block.layout
-        assert layout is not None, "a block of prototypes only has nothing to generate"
+        layout = self.placed(block, below.device)
         weight = self.first.weight
         sources = nn.functional.linear(below, weight[:, :-1], self.first.bias)
         pairs = spread(sources, weight[:, -1], layout)

@@ -102,7 +102,8 @@ def load_checkpoint(
         for part in ("step", "exp_avg", "exp_avg_sq"):
             value = tensors.get(f"adam.{part}.{name}")
             if value is not None:
-                state[part] = value.clone()
+                # Adam counts its steps on the processor.
+                state[part] = value.clone() if part == "step" else value.to(parameter.device)
     return Progress(**json.loads(meta["progress"])), _under(tensors, "best.") or None
 
 

@@ -42,10 +42,11 @@ def prototype_block(pool: Pool) -> tuple[Ints, Ints, Floats]:
 
 def pretrain(chain: Chain, pool: Pool, settings: TrainingSettings) -> float:
     """Fit the prototypes to the ratings among themselves; the last RMSE (NaN if none)."""
-    users, items, ratings = (torch.from_numpy(part) for part in prototype_block(pool))
+    left, right = chain.prototypes
+    block = (torch.from_numpy(part).to(left.device) for part in prototype_block(pool))
+    users, items, ratings = block
     if not len(ratings) or not settings.pretrain_iterations:
         return float("nan")
-    left, right = chain.prototypes
     optimizer = torch.optim.Adam([left, right], lr=_LEARNING_RATE)
     error = torch.tensor(0.0)
     for _ in range(settings.pretrain_iterations):

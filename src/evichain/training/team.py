@@ -15,6 +15,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from evichain.errors import TeamError
+from evichain.training.device import CPU
 
 RENDEZVOUS = "EVICHAIN_RENDEZVOUS"
 """Where the processes that `evichain train --processes` starts meet; torchrun has its own way."""
@@ -62,8 +63,8 @@ class Team:
             return
         wanted = list(parameters)
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in wanted]
-        there = torch.tensor([float(p.grad is not None) for p in wanted])
-        sums = torch.cat([there, *(grad.flatten() for grad in grads)])
+        there = [float(p.grad is not None) for p in wanted]
+        sums = torch.cat([grads[0].new_tensor(there), *(grad.flatten() for grad in grads)])
         with _losses_reported():
             dist.all_reduce(sums)
         counts, *parts = torch.split(sums, [len(wanted), *(grad.numel() for grad in grads)])
@@ -82,10 +83,10 @@ ALONE = Team()
 
 
 @contextmanager
-def team_of_environment() -> Iterator[Team]:
+def team_of_environment(device: torch.device = CPU) -> Iterator[Team]:
     """The team that torchrun, or `evichain train --processes`, started this process in.
 
-    It talks over gloo: gradients are in the memory of the processor, since the kernels are.
+    It talks over gloo, and over nccl about what is on a graphics processor: the gradients.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1 or not dist.is_available() or dist.is_initialized():
@@ -99,12 +100,16 @@ def team_of_environment() -> Iterator[Team]:
     meeting = os.environ.get(RENDEZVOUS, "env://")
     with _losses_reported():
         dist.init_process_group(
-            "gloo", init_method=meeting, rank=int(os.environ["RANK"]), world_size=size
+            _backend(device), init_method=meeting, rank=int(os.environ["RANK"]), world_size=size
         )
     try:
         yield Team.here()
     finally:
         dist.destroy_process_group()
+
+
+def _backend(device: torch.device) -> str:
+    return "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
 
 
 @contextmanager

@@ -35,6 +35,7 @@ from evichain.training.checkpoint import (
     save_checkpoint,
     snapshot,
 )
+from evichain.training.device import CPU
 from evichain.training.log import RunLog
 from evichain.training.material import Pairs
 from evichain.training.memory import keep_freed_memory
@@ -112,7 +113,7 @@ def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, 
     if not batch.weight:
         return torch.zeros(()), torch.zeros(())
     users, items, possible = chain.ends(batch.plan)
-    squares = (chain.estimate(users, items, possible) - batch.ratings).square()
+    squares = (chain.estimate(users, items, possible) - batch.ratings.to(users.device)).square()
     penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
     loss = chain.head.loss(squares, users, items) + regularization * penalty
     return batch.weight * loss, batch.weight * squares.detach().mean()
@@ -146,6 +147,7 @@ class Trainer:
         validation: ratings that are in no evidence, to watch and to stop by.
         watch: called with the step and its figures after each step.
         team: the processes that train together; the first of them writes the run's files.
+        device: where steps are computed; all else is on the processor.
     """
 
     chain: Chain
@@ -155,8 +157,10 @@ class Trainer:
     validation: Pairs | None = None
     watch: Watch | None = None
     team: Team = field(default_factory=Team.here)
+    device: torch.device = CPU
 
     def __post_init__(self) -> None:
+        self.chain.to(self.device)
         self.optimizer = torch.optim.Adam(self.chain.parameters(), lr=self.settings.learning_rate)
         self.progress = Progress()
         self.average = deepcopy(self.chain) if self.settings.averaging else None
@@ -165,7 +169,8 @@ class Trainer:
     @property
     def result(self) -> Chain:
         """The chain as it would be, were training to end now."""
-        return self.chain if self.average is None else self.average
+        found = self.chain if self.average is None else self.average
+        return found if self.device == CPU else deepcopy(found).to(CPU)
 
     def train(
         self, run: Path | None = None, *, resume: bool = False, tensorboard: bool = False
@@ -191,7 +196,7 @@ class Trainer:
                 log = stack.enter_context(RunLog(run, self.progress.step, tensorboard=tensorboard))
             if not self.progress.finished:
                 self._steps(log, checkpoint if self.team.leads else None)
-        self.chain.load_state_dict(self.best or self.result.state_dict())
+        self.chain.to(CPU).load_state_dict(self.best or self.result.state_dict())
         if self.team.leads:
             self._calibrate()
         self.team.spread(self.chain.state_dict().values())

@@ -14,19 +14,27 @@ from torch.autograd import Function
 
 from evichain.evidence.settling import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
+from evichain.model.ops import ordinary
 
 
-def spread(sources: Tensor, weight: Tensor, layout: Layout) -> Tensor:
+def spread(sources: Tensor, weight: Tensor, layout: Layout | ordinary.Tables) -> Tensor:
     """`relu(sources[s] + r * weight)` for each pair (s, r)."""
+    if isinstance(layout, ordinary.Tables):
+        return ordinary.spread(sources, weight, layout)
     result: Tensor = _Spread.apply(sources, weight, layout)  # type: ignore[no-untyped-call]
     return result
 
 
-def evidence_mean(pairs: Tensor, layout: Layout, variant_node: Ints, variant_pair: Ints) -> Tensor:
+def evidence_mean(
+    pairs: Tensor, layout: Layout | ordinary.Tables, variant_node: Ints, variant_pair: Ints
+) -> Tensor:
     """The mean of `relu(pairs)` over each node's links; then one row a variant.
 
     A variant is its node's mean with one pair left out.
     """
+    if isinstance(layout, ordinary.Tables):
+        variants = (torch.from_numpy(v).to(pairs.device) for v in (variant_node, variant_pair))
+        return ordinary.evidence_mean(pairs, layout, *variants)
     arguments = (pairs, layout, variant_node, variant_pair)
     result: Tensor = _EvidenceMean.apply(*arguments)  # type: ignore[no-untyped-call]
     return result

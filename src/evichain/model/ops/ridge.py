@@ -14,6 +14,7 @@ from torch.autograd import Function
 
 from evichain.evidence.settling import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
+from evichain.model.ops import ordinary
 from evichain.model.ops.gram import add_products, factorize, padded
 
 _PANEL = 128
@@ -21,7 +22,7 @@ _PANEL = 128
 
 
 def solve(
-    keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: Layout
+    keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: Layout | ordinary.Tables
 ) -> tuple[Tensor, Tensor]:
     """`z = (sum k k' + diag(ridge))^-1 sum t k` over the evidence (y, r) of each node x.
 
@@ -34,6 +35,8 @@ def solve(
         own: the baseline of each node.
         ridge: what holds each coefficient back, positive.
     """
+    if isinstance(layout, ordinary.Tables):
+        return ordinary.solve(keys, below, own, ridge, layout)
     arguments = (keys, below, own, ridge, layout)
     solved: tuple[Tensor, Tensor] = _Solve.apply(*arguments)  # type: ignore[no-untyped-call]
     return solved

@@ -13,10 +13,15 @@ from torch.autograd import Function
 
 from evichain.evidence.settling import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
+from evichain.model.ops import ordinary
 
 
 def totals(
-    plain: Tensor, weighted: Tensor, below: Tensor, own: Tensor, layout: Layout
+    plain: Tensor,
+    weighted: Tensor,
+    below: Tensor,
+    own: Tensor,
+    layout: Layout | ordinary.Tables,
 ) -> tuple[Tensor, Tensor]:
     """`sum plain[y]` and `sum (r - below[y] - own[x]) weighted[y]` over the evidence (y, r) of x.
 
@@ -29,6 +34,8 @@ def totals(
     if not values.shape[1]:
         nothing = values.new_empty(len(own), 0)  # and no walk over the links to find that out
         return nothing, nothing
+    if isinstance(layout, ordinary.Tables):
+        return ordinary.totals(plain, weighted, below, own, layout)
     arguments = (values, below, own, plain.shape[1], layout)
     sums: Tensor = _Totals.apply(*arguments)  # type: ignore[no-untyped-call]
     return sums[:, : plain.shape[1]], sums[:, plain.shape[1] :]

@@ -1,0 +1,154 @@
+"""The same steps in ordinary PyTorch operations, for devices that no kernel is compiled for.
+
+The evidence of a node becomes a row of a table, and nodes with about as much of it share one,
+so that sums over evidence are batched matrix products. A table's values are gathered when they
+are needed, and again for the gradient, so that memory is bounded by the largest table.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding
+from torch.utils.checkpoint import checkpoint
+
+from evichain.evidence.settling import Layout
+from evichain.kernels import Ints, Longs
+
+_PLACES = 1 << 20
+"""So many places a table has at most, but for a node that has more evidence alone."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Nodes with about as much evidence: the pair at each place, and which places are taken."""
+
+    nodes: Tensor
+    pairs: Tensor
+    taken: Tensor
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A layout on a device.
+
+    Attributes:
+        count: how many links each node has.
+        place: of each node among those of all tables, one after another.
+    """
+
+    pair_source: Tensor
+    pair_value: Tensor
+    count: Tensor
+    place: Tensor
+    tables: tuple[Table, ...]
+
+    @classmethod
+    def of(cls, layout: Layout, device: torch.device) -> Self:
+        """The tables of a layout."""
+        counts = np.diff(layout.node_ptr)
+        order = np.argsort(counts, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+
+        def there(array: Ints | Longs) -> Tensor:
+            return torch.from_numpy(array).to(device)
+
+        link_pair, first = there(layout.link_pair), there(layout.node_ptr[:-1])
+        count = there(counts)
+        tables = []
+        for part in _parts(counts[order]):
+            nodes = there(order[part])
+            across = torch.arange(int(counts[order[part][-1]]), device=device)
+            taken = across < count[nodes].unsqueeze(1)
+            links = torch.where(taken, first[nodes].unsqueeze(1) + across, 0)
+            tables.append(Table(nodes, link_pair[links], taken.to(torch.float32)))
+        return cls(
+            pair_source=there(layout.pair_source),
+            pair_value=torch.from_numpy(layout.pair_value).to(device),
+            count=count,
+            place=there(place),
+            tables=tuple(tables),
+        )
+
+    def by_node(self, make: Callable[[Table], Tensor]) -> Tensor:
+        """One row a node, from what is made of each table."""
+        made = [checkpoint(make, table, use_reentrant=False) for table in self.tables]
+        return embedding(self.place, torch.cat(made))
+
+    def unexplained(self, table: Table, below: Tensor, own: Tensor) -> Tensor:
+        """What baselines leave of the ratings at the places of a table; 0 where none is."""
+        usual = embedding(self.pair_source[table.pairs], below.unsqueeze(1)).squeeze(-1)
+        level = embedding(table.nodes, own.unsqueeze(1))
+        return table.taken * (self.pair_value[table.pairs] - usual - level)
+
+    def sources(self, table: Table, values: Tensor) -> Tensor:
+        """The row of the source at each place of a table; zeros where none is."""
+        return embedding(self.pair_source[table.pairs], values) * table.taken.unsqueeze(-1)
+
+
+def _parts(counts: Longs) -> Iterator[slice]:
+    """Nodes by growing count, cut so that at least half of a table's places are taken."""
+    begin = 0
+    while begin < len(counts):
+        alike = int(np.searchsorted(counts, 2 * counts[begin], side="right"))
+        places = np.arange(1, alike - begin + 1) * counts[begin:alike]
+        end = begin + max(1, int(np.searchsorted(places, _PLACES, side="right")))
+        yield slice(begin, end)
+        begin = end
+
+
+def spread(sources: Tensor, weight: Tensor, layout: Tables) -> Tensor:
+    """See `means.spread`."""
+    rated = layout.pair_value.unsqueeze(1) * weight
+    return torch.relu(embedding(layout.pair_source, sources) + rated)
+
+
+def evidence_mean(
+    pairs: Tensor, layout: Tables, variant_node: Tensor, variant_pair: Tensor
+) -> Tensor:
+    """See `means.evidence_mean`."""
+    values = torch.relu(pairs)
+
+    def total(table: Table) -> Tensor:
+        rows = embedding(table.pairs, values)
+        return (table.taken.unsqueeze(1) @ rows).squeeze(1)
+
+    sums, count = layout.by_node(total), layout.count.unsqueeze(1)
+    rest = embedding(variant_node, sums) - embedding(variant_pair, values)
+    return torch.cat([sums / count, rest / (count[variant_node] - 1)])
+
+
+def totals(
+    plain: Tensor, weighted: Tensor, below: Tensor, own: Tensor, layout: Tables
+) -> tuple[Tensor, Tensor]:
+    """See `totals.totals`."""
+
+    def total(table: Table) -> Tensor:
+        rows = layout.sources(table, torch.cat([plain, weighted], dim=1))
+        residual = layout.unexplained(table, below, own).unsqueeze(1)
+        summed = rows[..., :unweighted].sum(dim=1)
+        return torch.cat([summed, (residual @ rows[..., unweighted:]).squeeze(1)], dim=1)
+
+    unweighted = plain.shape[1]
+    sums = layout.by_node(total)
+    return sums[:, :unweighted], sums[:, unweighted:]
+
+
+def solve(
+    keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: Tables
+) -> tuple[Tensor, Tensor]:
+    """See `ridge.solve`."""
+
+    def solution(table: Table) -> Tensor:
+        rows = layout.sources(table, keys)
+        targets = layout.unexplained(table, below, own).unsqueeze(-1)
+        factor = torch.linalg.cholesky(rows.mT @ rows + torch.diag(ridge))
+        solved = torch.cholesky_solve(rows.mT @ targets, factor).squeeze(-1)
+        return torch.cat([solved, targets.square().sum(dim=1)], dim=1)
+
+    found = layout.by_node(solution)
+    return found[:, :-1], found[:, -1].detach()
