@@ -30,7 +30,7 @@ def peak_bytes(process: int | None = None) -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def gently(steps: int = 5) -> None:
+def gently(steps: int = 10) -> None:
     """Let all others go before this thread, where the system tells threads apart and allows it."""
     if sys.platform != "linux":
         return

@@ -64,4 +64,6 @@ def set_up(*, as_json: bool, stream: TextIO | None = None, requests: bool = True
         logging.getLogger(name).propagate = True
     # Its lines hold addresses, and ours say the rest.
     logging.getLogger("uvicorn.access").disabled = True
+    # No line tells where in the code it was written, and to find that out takes a while.
+    logging._srcfile = None  # type: ignore[attr-defined]
     request_log.setLevel(logging.INFO if requests else logging.WARNING)
