@@ -65,5 +65,5 @@ def set_up(*, as_json: bool, stream: TextIO | None = None, requests: bool = True
     # Its lines hold addresses, and ours say the rest.
     logging.getLogger("uvicorn.access").disabled = True
     # No line tells where in the code it was written, and to find that out takes a while.
-    logging._srcfile = None  # type: ignore[attr-defined]
+    logging._srcfile = None
     request_log.setLevel(logging.INFO if requests else logging.WARNING)
