@@ -13,7 +13,8 @@ from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Trace
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
-from evichain.model.inference import Ends, embeddings, ends, estimates, read
+from evichain.model.embeddings import embeddings
+from evichain.model.inference import Ends, ends, estimates, read
 from evichain.model.tracing import trace
 from evichain.protocol import Predictions
 from evichain.ranking import NOTHING, Pairs, Ranking, rank, top

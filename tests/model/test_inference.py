@@ -1,19 +1,14 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from tests.strategies import policies, pools
 
-from evichain.evidence.aside import set_aside
 from evichain.evidence.plan import make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.model import inference
 from evichain.model.chain import Chain
-from evichain.model.channels import ChannelGenerator
 from evichain.model.mean import MeanGenerator
 from evichain.model.settings import ChainSettings
 from evichain.ratings.ids import UNKNOWN
@@ -41,25 +36,3 @@ def test_estimates_equal_the_chain_whatever_the_chunk(
         np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
         for side in Side:
             assert there[side].tolist() == (plan.rows[side] >= 0).tolist()
-
-
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pools(), policies(channels=True), st.integers(0, 9))
-def test_depths_made_once_have_the_embeddings_of_a_plan(
-    monkeypatch: pytest.MonkeyPatch, pool: Pool, policy: Policy, seed: int
-) -> None:
-    torch.manual_seed(1)
-    pool = replace(pool, aside=set_aside(0.2, seed=4))
-    shape = ChainSettings(
-        generator="channels", embedding_size=4, width=7, key_size=3, channel_size=2
-    )
-    chain = Chain.for_pool(shape, pool, policy.max_depth)
-    for side in Side:
-        entities = np.array([UNKNOWN, *range(len(pool.graph.ids[side])), 0], np.int32)
-        made = []
-        for links in (1 << 22, 1):
-            monkeypatch.setattr(ChannelGenerator, "links_at_once", links)
-            made.append(inference.embeddings(chain, pool, policy, side, entities, seed=seed))
-        (expected, there), (found, also) = made
-        assert also.tolist() == there.tolist()
-        np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)

@@ -12,7 +12,7 @@ from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats
 from evichain.model.chain import Chain
-from evichain.model.inference import embeddings
+from evichain.model.embeddings import embeddings
 from evichain.ratings.side import Side
 from evichain.ratings.synthetic import Synthetic
 from evichain.ratings.table import Ratings

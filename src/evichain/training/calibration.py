@@ -8,10 +8,10 @@ from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
+from evichain.model.embeddings import embeddings
 from evichain.model.head import BaselineHead
-from evichain.model.inference import estimates
+from evichain.model.inference import paired, read
 from evichain.protocol import COVERAGE, deviations_for
-from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 
 _FEWEST = 20
@@ -31,15 +31,23 @@ def calibrate(
     if not isinstance(head, BaselineHead) or len(ratings) < _FEWEST:
         return
 
-    def missing(users: Ints, items: Ints) -> float:
-        """The logarithm of what deviations must grow by."""
-        found, deviations, _ = estimates(chain, pool, policy, (users, items))
+    embedded, places = [], []
+    for side in Side:
+        distinct, place = np.unique(pairs[side], return_inverse=True)
+        embedded.append(embeddings(chain, pool, policy, side, distinct))
+        places.append(place)
+
+    def missing(nobody: Side | None = None) -> float:
+        """The logarithm of what deviations must grow by, where nothing is known of a side."""
+        both = []
+        for side in Side:
+            rows, there = embedded[side]
+            both.append(read(chain, side, rows, there & (side is not nobody)))
+        found, deviations = paired(chain, pool.graph.scale, both, places)
         assert deviations is not None
         reach = float(np.quantile(np.abs(found - ratings) / deviations, COVERAGE))
         return math.log(max(reach / deviations_for(COVERAGE), 1e-6))
 
-    users, items = pairs
-    nobody = np.full_like(users, UNKNOWN)
-    head.shift_doubt(missing(users, items))
-    head.shift_strangeness(Side.USER, missing(nobody, items))
-    head.shift_strangeness(Side.ITEM, missing(users, nobody))
+    head.shift_doubt(missing())
+    for side in Side:
+        head.shift_strangeness(side, missing(side))

@@ -1,0 +1,113 @@
+"""Embeddings of any number of entities, in chunks that bound the memory."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from evichain.evidence.choice import Evidence
+from evichain.evidence.expansion import expand
+from evichain.evidence.plan import make_plan
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.evidence.selection import NOTHING_HIDDEN, STABLE
+from evichain.kernels import Flags, Floats, Ints, Longs
+from evichain.model.chain import Chain
+from evichain.model.layers import Layer, generated, stored_layer
+from evichain.ratings.side import Side
+
+
+def embeddings(
+    chain: Chain,
+    pool: Pool,
+    policy: Policy,
+    side: Side,
+    entities: Ints,
+    *,
+    seed: int = STABLE,
+    depth: int = 0,
+) -> tuple[Floats, Flags]:
+    """The embedding of each entity at a depth (zeros for nothing), and which there are.
+
+    One chunk has a plan of its own. Those of several would all lead to the same entities below,
+    so each depth is made once for all of them, unless embeddings depend on who asks.
+    """
+    chunks = list(_chunks(chain, pool, policy, side, entities, depth))
+    if len(chunks) > 1 and not policy.cycle_blocking:
+        found = _layer(chain, pool, policy, side, entities, seed, depth)
+        return found.rows, found.there
+    size = chain.prototypes[side].shape[1]
+    out = np.zeros((len(entities), size), np.float32)
+    possible = np.zeros(len(entities), np.bool_)
+    nobody = np.empty(0, np.int32)
+    for places in chunks:
+        chunk = entities[places]
+        asked = (chunk, nobody) if side is Side.USER else (nobody, chunk)
+        plan = make_plan(pool, policy, *asked, seed=seed, depth=depth)
+        with torch.inference_mode():
+            rows = chain.embed(plan)[side].numpy()
+        at = plan.rows[side]
+        there = at >= 0
+        out[places[there]] = rows[at[there]]
+        possible[places] = there
+    return out, possible
+
+
+def _chunks(
+    chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, depth: int
+) -> Iterator[Longs]:
+    """Places of entities that together have about as much evidence as is handled at once."""
+    indptr, known = pool.graph.rows[side].indptr, np.maximum(entities, 0)
+    degrees = np.where(entities >= 0, indptr[known + 1] - indptr[known], 0)
+    links = np.cumsum(np.minimum(degrees, policy.limit(depth)))
+    cuts = np.diff(links // chain.generator(side, 0).links_at_once).nonzero()[0] + 1
+    yield from np.split(np.arange(len(entities)), cuts)
+
+
+def _layer(
+    chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, seed: int, depth: int
+) -> Layer:
+    """The embeddings of some entities at a depth, all that they need made once a depth."""
+    slot = np.where(entities >= 0, pool.sides[side].slot[np.maximum(entities, 0)], -1)
+    out = stored_layer(chain, side, slot if policy.stored(depth) else np.full_like(slot, -1))
+    if depth >= policy.max_depth:
+        return out
+    asked = np.flatnonzero(~out.there & (entities >= 0))
+    wanted = entities[asked]
+    chunks = list(_chunks(chain, pool, policy, side, wanted, depth))
+
+    def evidence(chunk: Longs) -> Evidence:
+        links, _ = expand(
+            pool, policy, side, depth, wanted[chunk], seed, NOTHING_HIDDEN, keep_dead=False
+        )
+        return Evidence(links.ptr, links.entity, links.value)
+
+    # Chosen twice, because all of it may not fit in memory.
+    needed = np.zeros(len(pool.graph.ids[side.opposite]), np.bool_)
+    for chunk in chunks:
+        needed[evidence(chunk).others] = True
+    others, place = _numbered(needed)
+    below = _layer(chain, pool, policy, side.opposite, others, seed, depth + 1)
+    for chunk in chunks:
+        links = evidence(chunk)
+        met = np.zeros(len(needed), np.bool_)
+        met[links.others] = True
+        named, number = _numbered(met)
+        at = place[named]
+        made = generated(
+            chain,
+            side,
+            depth,
+            Evidence(links.ptr, number[links.others], links.ratings),
+            Layer(below.rows[at], below.there[at]),
+        )
+        out.rows[asked[chunk]], out.there[asked[chunk]] = made.rows, made.there
+    return out
+
+
+def _numbered(marked: Flags) -> tuple[Ints, Ints]:
+    """Those that are marked, and by index which of them each is."""
+    found = np.flatnonzero(marked).astype(np.int32)
+    numbers = np.zeros(len(marked), np.int32)
+    numbers[found] = np.arange(len(found), dtype=np.int32)
+    return found, numbers
