@@ -2,7 +2,8 @@ import pytest
 
 from evichain.experiments.rmse_table import SYSTEMS
 from evichain.experiments.sources import Source
-from evichain.experiments.systems import Growing, make_system
+from evichain.experiments.systems import Growing, make_system, settings_of
+from evichain.recipes import settings_for
 
 
 def test_the_papers_form_has_the_papers_settings() -> None:
@@ -25,3 +26,13 @@ def test_who_takes_in_ratings_later_is_known() -> None:
     assert isinstance(make_system("plus", source, 0), Growing)
     assert isinstance(make_system("online-mf", source, 0), Growing)
     assert not isinstance(make_system("pmf", source, 0), Growing)
+
+
+def test_results_are_known_by_the_settings_that_follow_the_data(small_data: str) -> None:
+    source = Source(small_data)
+    known = settings_of("plus", source, 3)
+    ours = settings_for("plus", ratings=len(source.ratings()), seed=3)
+    assert known == ours.model_dump()
+    assert (
+        known["newcomers"] == 0 < make_system("plus", source, 3).settings.model_dump()["newcomers"]
+    )

@@ -83,6 +83,7 @@ def _measure(
         "tested_cold": len(cold),
         "impossible": found.impossible,
         "parameters": model.parameter_count,
+        "settings": model.settings.model_dump(),
     }
 
 

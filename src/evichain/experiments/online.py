@@ -137,6 +137,7 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
         "impossible": new.impossible,
         "mean_rmse": mean_rmse(split.train, split.test),
         "parameters": parameters,
+        "settings": model.settings.model_dump(),
         "seen": len(split.train) / len(ratings),
         "new_entities": sum(met),
     }

@@ -94,6 +94,7 @@ def _measure(source: Source, system: str, fraction: float, seed: int, progress: 
         "tested": found.ratings,
         "impossible": found.impossible,
         "parameters": model.parameter_count,
+        "settings": model.settings.model_dump(),
         "training": {k: v for k, v in getattr(model, "training", {}).items() if k != "data"},
     }
 

@@ -10,7 +10,7 @@ from evichain.baselines import make_baseline
 from evichain.experiments.sources import Source
 from evichain.protocol import Recommender
 from evichain.ratings.table import Ratings
-from evichain.recipes import RECIPES
+from evichain.recipes import RECIPES, settings_for
 from evichain.recommender import REC
 
 QUICK: Mapping[str, Any] = {
@@ -66,6 +66,10 @@ class Growing(Recommender, Protocol):
 
 def make_system(system: str, source: Source, seed: int) -> System:
     """A system, ready to learn: `paper` with the paper's settings for such data."""
+    return _made(system, _told(system, source, seed))
+
+
+def _told(system: str, source: Source, seed: int) -> dict[str, Any]:
     told: dict[str, Any] = {"seed": seed}
     if system == "paper":
         told |= source.way.standard
@@ -73,12 +77,19 @@ def make_system(system: str, source: Source, seed: int) -> System:
         known = _made(system, {}).settings.model_dump()
         # Where nothing is pretrained, nothing can be.
         told |= {name: value for name, value in QUICK.items() if known.get(name)}
-    return _made(system, told)
+    return told
 
 
 def settings_of(system: str, source: Source, seed: int) -> dict[str, Any]:
-    """All that a system is told, to know its results by."""
-    return make_system(system, source, seed).settings.model_dump()
+    """All that a system is told, to know its results by.
+
+    Settings that follow the number of ratings are as for all of the source's; what a part of them
+    was learned with, a cell tells when it is measured.
+    """
+    told = _told(system, source, seed)
+    if system in RECIPES:
+        return settings_for(system, ratings=len(source.ratings()), **told).model_dump()
+    return _made(system, told).settings.model_dump()
 
 
 def mean_rmse(train: Ratings, test: Ratings) -> float:
