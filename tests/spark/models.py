@@ -20,7 +20,12 @@ from evichain.spark.shared import Shared, by_key
 
 RECIPES: dict[str, dict[str, Any]] = {
     "plus": {"evidence_limit": 20, "key_size": 8},
-    "paper": {"evidence_limit": 12, "cycle_blocking": False, "pretrain_iterations": 2},
+    "paper": {
+        "evidence_limit": 12,
+        "max_depth": 2,
+        "cycle_blocking": False,
+        "pretrain_iterations": 2,
+    },
 }
 """Both recipes, small enough to be trained in a moment and limited enough for it to matter."""
 SMALL = {"embedding_size": 12, "width": 16, "prototype_users": 20, "prototype_items": 20}
