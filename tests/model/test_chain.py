@@ -1,5 +1,11 @@
+from typing import Any
+
 import numpy as np
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import policies, pools
+from torch import Tensor
 
 from evichain.evidence.plan import make_plan
 from evichain.evidence.policy import Policy
@@ -54,3 +60,33 @@ def test_the_impossible_is_predicted_as_the_mean() -> None:
     found = chain(make_plan(pool, Policy(), users, items))
     assert found[1:].tolist() == [3.25] * 3
     assert found[0].item() == (chain.prototypes[0][0] @ chain.prototypes[1][0]).item()
+
+
+@settings(max_examples=60)
+@given(pools(), policies(channels=True), st.integers(2, 5), st.booleans())
+def test_shares_of_a_plan_are_its_rows(pool: Pool, policy: Policy, size: int, plain: bool) -> None:
+    torch.manual_seed(1)
+    kind: Any = "mean" if plain else "channels"
+    shape = ChainSettings(generator=kind, embedding_size=4, width=5, key_size=3, channel_size=2)
+    chain = Chain.for_pool(shape, pool, policy.max_depth)
+    users, items, _ = pool.graph.pairs(np.arange(len(pool.graph)))
+    whole = make_plan(pool, policy, users, items)
+    rows = chain.rows(whole)
+    made = {place: rows[place][len(block.prototypes) :] for place, block in whole.blocks.items()}
+    places = [(depth, side) for depth, side, block in whole.upward() if len(block.entities)]
+    met = [0] * len(places)
+    for number in range(size):
+        turns = iter(range(len(places)))
+
+        def exchange(own: Tensor, share: slice, count: int) -> Tensor:
+            turn = next(turns)  # noqa: B023
+            expected = made[places[turn]]
+            assert count == len(expected)
+            torch.testing.assert_close(own, expected[share], atol=1e-5, rtol=1e-5)
+            met[turn] += len(own)
+            return expected
+
+        part = make_plan(pool, policy, users, items, share=(number, size))
+        assert all((a == b).all() for a, b in zip(part.rows, whole.rows, strict=True))
+        chain.rows(part, exchange)
+    assert met == [len(made[place]) for place in places]

@@ -45,20 +45,69 @@ with team_of_environment() as team:
 tasks = os.listdir("/proc/self/task")
 print(*(open(f"/proc/self/task/{task}/comm").read().strip() for task in tasks))
 """
+SHARING = """
+import sys
+sys.path.insert(0, {tests!r})
+from tests.training.test_team import assert_shares_add_up
+from evichain.training.team import team_of_environment
+
+with team_of_environment() as team:
+    assert team.size == {size}
+    assert_shares_add_up(team)
+"""
 
 
-def gradient(chain: Chain, pool: Pool, settings: Settings, teams: list[Team]) -> torch.Tensor:
-    """The sum of the gradients of all shares, and of their errors at the end."""
+def run_members(program: str, size: int, folder: Path) -> list[str]:
+    """What the processes of a team print."""
+    meeting = (folder / "meeting").as_uri()
+    members = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            env={**os.environ, "WORLD_SIZE": str(size), "RANK": str(rank), RENDEZVOUS: meeting},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(size)
+    ]
+    try:
+        said = [member.communicate() for member in members]
+        assert not any(member.returncode for member in members), said
+        return [out for out, _ in said]
+    finally:
+        for member in members:
+            member.kill()
+            member.wait()
+
+
+def gradient(chain: Chain, pool: Pool, settings: Settings, team: Team) -> torch.Tensor:
+    """The gradient of a step, and its error at the end."""
     chain.zero_grad()
-    errors = torch.zeros(())
-    for team in teams:
-        batch = make_batch(pool, settings.policy, settings.training, 5, team)
-        loss, error = loss_of(chain, batch, settings.regularization)
-        if batch.weight:
-            loss.backward()  # type: ignore[no-untyped-call]
-        errors = errors + error
+    batch = make_batch(pool, settings.policy, settings.training, 5, team)
+    loss, error = loss_of(chain, batch, settings.regularization)
+    if batch.weight:
+        loss.backward()  # type: ignore[no-untyped-call]
+    team.add_gradients(chain.parameters())
     grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in chain.parameters()]
-    return torch.cat([grad.flatten() for grad in grads] + [errors.unsqueeze(0)])
+    return torch.cat(
+        [*(grad.flatten() for grad in grads), torch.tensor(team.total([float(error)]))]
+    )
+
+
+def assert_shares_add_up(team: Team) -> None:
+    """With every recipe, and with fewer targets than processes."""
+    pool = Pool.most_rated(Graph.build(planted_blocks()), (6, 6))
+    for recipe, changes in (
+        ("plus", {}),
+        ("plus", {"batch_size": 1}),
+        ("paper", {"cycle_blocking": False}),
+        ("paper", {"cycle_blocking": True}),
+    ):
+        settings = settings_for(recipe, **{**SMALL, **changes})
+        torch.manual_seed(0)
+        chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
+        whole, shared = (gradient(chain, pool, settings, each) for each in (ALONE, team))
+        torch.testing.assert_close(shared, whole, rtol=1e-4, atol=1e-6)
 
 
 def test_shares_cover_everything_once() -> None:
@@ -68,19 +117,10 @@ def test_shares_cover_everything_once() -> None:
             assert np.concatenate(parts).tolist() == list(range(count))
 
 
-def test_gradients_of_shares_add_up_to_that_of_the_batch() -> None:
-    graph = Graph.build(planted_blocks())
-    for recipe in ("plus", "paper"):
-        changes = {n: v for n, v in SMALL.items() if recipe == "plus" or n not in ("key_size",)}
-        settings = settings_for(recipe, **changes)
-        pool = Pool.most_rated(graph, (6, 6))
-        torch.manual_seed(0)
-        chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
-        whole = gradient(chain, pool, settings, [ALONE])
-        for size in (2, 3, 200):
-            teams = [Team(rank, size) for rank in range(size)]
-            shared = gradient(chain, pool, settings, teams)
-            assert torch.allclose(shared, whole, rtol=1e-4, atol=1e-6)
+@pytest.mark.parametrize("size", [2, 3])
+def test_gradients_of_shares_add_up_to_that_of_the_batch(size: int, tmp_path: Path) -> None:
+    tests = str(Path(__file__).parents[2])
+    run_members(SHARING.format(tests=tests, size=size), size, tmp_path)
 
 
 def test_alone_nothing_is_exchanged() -> None:
@@ -94,24 +134,7 @@ def test_alone_nothing_is_exchanged() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds threads in /proc")
 def test_a_team_leaves_no_thread_behind(tmp_path: Path) -> None:
-    meeting = (tmp_path / "meeting").as_uri()
-    members = [
-        subprocess.Popen(
-            [sys.executable, "-c", MEMBER],
-            env={**os.environ, "WORLD_SIZE": "2", "RANK": str(rank), RENDEZVOUS: meeting},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    try:
-        for member in members:
-            out, _ = member.communicate()
-            assert member.returncode == 0
-            figures, threads = out.splitlines()
-            assert figures == "6.0 6.0 6.0 1.0"
-            assert "gloo" not in threads
-    finally:
-        for member in members:
-            member.kill()
-            member.wait()
+    for out in run_members(MEMBER, 2, tmp_path):
+        figures, threads = out.splitlines()
+        assert figures == "6.0 6.0 6.0 1.0"
+        assert "gloo" not in threads

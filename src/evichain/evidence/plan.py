@@ -3,6 +3,8 @@
 For each side and depth there is a block. Its rows are the prototypes asked for there, the
 entities generated there, and their variants (cycle blocking); blocks are made from the
 bottom up, each from the rows of the opposite side's block one depth below.
+
+Processes that work together have the same plan, in which each generates a share of every block.
 """
 
 from collections.abc import Iterator
@@ -19,16 +21,23 @@ from evichain.evidence.settling import NONE, Layout, Settled, lay_out, settle
 from evichain.kernels import Flags, Ints, Longs
 from evichain.ratings.side import Side
 
+WHOLE = (0, 1)
+"""The one share of what is not shared."""
+
 
 @dataclass
 class Block:
-    """The rows of one side at one depth, and how the generated ones come about."""
+    """The rows of one side at one depth, and how the generated ones come about.
+
+    The layout is that of all entities, or of a share of them where others generate the rest.
+    """
 
     prototypes: Ints
     entities: Ints
     layout: Layout | None = None
     variant_node: Ints = field(default_factory=lambda: NONE)
     variant_pair: Ints = field(default_factory=lambda: NONE)
+    share: slice | None = None
 
     @property
     def rows(self) -> int:
@@ -69,6 +78,7 @@ def make_plan(
     seed: int = STABLE,
     hidden: Hidden = NOTHING_HIDDEN,
     depth: int = 0,
+    share: tuple[int, int] = WHOLE,
     counting: bool = False,
 ) -> Plan:
     """Plan the embeddings of users and items given by index (UNKNOWN: nothing).
@@ -77,12 +87,13 @@ def make_plan(
         seed: draws the evidence; STABLE gives the choice used for serving.
         depth: the depth they are asked for at; 0 for what a prediction is made of.
         hidden: what is no evidence to anyone (see `selection.hide`).
+        share: which of how many shares of every block to generate; without cycle blocking.
         counting: also count what the recursion would do.
     """
     blocks: dict[tuple[int, Side], Block] = {}
     rows, tallies = [], []
     for side, entities in zip(Side, (users, items), strict=True):
-        descent = _Descent(pool, policy, side, entities, seed, hidden, depth, counting)
+        descent = _Descent(pool, policy, side, entities, seed, hidden, depth, share, counting)
         blocks.update(descent.blocks)
         rows.append(descent.rows)
         if counting:
@@ -103,9 +114,11 @@ class _Descent:
         seed: int,
         hidden: Hidden,
         top: int,
+        share: tuple[int, int],
         counting: bool,
     ) -> None:
-        self.policy, self.top = policy, top
+        assert share == WHOLE or not policy.cycle_blocking, "variants are not shared"
+        self.policy, self.top, self.share = policy, top, share
         frontier, self.refs = requested(pool, policy, side, top, entities)
         self.frontiers, self.links = [frontier], list[Links]()
         self.sides = [side]
@@ -150,9 +163,12 @@ class _Descent:
         blocks[self.top + len(self.links), self.sides[-1]] = below
         for layer in reversed(range(len(self.links))):
             frontier, judged = self.frontiers[layer], self.settled[layer]
+            own, part = judged, None
+            if self.share != WHOLE:
+                own, part = judged.share(self.links[layer].ptr, *self.share)
             layout, pair_of_link, variants = lay_out(
                 self.links[layer],
-                judged,
+                own,
                 self.frontiers[layer + 1],
                 below_row,
                 below_alive,
@@ -163,7 +179,7 @@ class _Descent:
                 below.variant_node = below_row[owner]
                 below.variant_pair = below_pair[variants]
             live = judged.count > 0
-            below = Block(frontier.prototypes, frontier.entities[live], layout)
+            below = Block(frontier.prototypes, frontier.entities[live], layout, share=part)
             below_row = np.where(live, np.cumsum(live, dtype=np.int32) - 1, -1).astype(np.int32)
             below_pair, below_links = pair_of_link, self.links[layer].ptr
             below_alive = judged.alive

@@ -15,6 +15,8 @@ from evichain.kernels import Flags, Floats, Ints, Longs, kernel
 EMPTY_PTR: Longs = np.zeros(1, np.int64)
 NONE: Ints = np.empty(0, np.int32)
 
+_BESIDE_LINKS = 32
+"""What it takes to generate an embedding beside its links, as if it had so many more."""
 _FEW = 64
 """So many different ratings are counted; a scale with more is as good as continuous."""
 
@@ -30,6 +32,23 @@ class Settled:
     alive: Flags
     mutual: Longs
     count: Ints
+
+    def share(self, ptr: Longs, number: int, of: int) -> tuple["Settled", slice]:
+        """With the links of a share of the live entities only; and which of these that are.
+
+        Shares have about as much to compute, and are the same whoever asks.
+
+        Args:
+            ptr: where the links of each entity begin.
+        """
+        live = np.flatnonzero(self.count)
+        work = np.cumsum(self.count[live] + _BESIDE_LINKS)
+        ends = [work[-1] * n / of if len(live) else 0 for n in (number, number + 1)]
+        part = slice(*np.searchsorted(work, ends, side="right").tolist())
+        kept = np.zeros(len(self.count), np.bool_)
+        kept[live[part]] = True
+        alive = self.alive & np.repeat(kept, np.diff(ptr))
+        return Settled(alive, self.mutual, np.where(kept, self.count, 0).astype(np.int32)), part
 
 
 def settle(

@@ -1,6 +1,6 @@
 """The chain: prototypes, generators and a head, which together are the whole model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import torch
@@ -15,6 +15,9 @@ from evichain.model.head import BaselineHead, DotHead, Head
 from evichain.model.mean import MeanGenerator
 from evichain.model.settings import ChainSettings
 from evichain.ratings.side import Side
+
+Exchange = Callable[[Tensor, slice, int], Tensor]
+"""The rows of all processes, from this one's, which of them those are, and how many there are."""
 
 
 class Chain(nn.Module):
@@ -92,15 +95,19 @@ class Chain(nn.Module):
         assert isinstance(found, Generator)
         return found
 
-    def rows(self, plan: Plan) -> dict[tuple[int, Side], Tensor]:
-        """The rows of every block of a plan."""
+    def rows(self, plan: Plan, exchange: Exchange | None = None) -> dict[tuple[int, Side], Tensor]:
+        """The rows of every block of a plan; with others, where each generates a share."""
         rows: dict[tuple[int, Side], Tensor] = {}
         for depth, side, block in plan.upward():
             stored = self.prototypes[side]
             found = embedding(torch.from_numpy(block.prototypes).to(stored.device), stored)
             if block.layout is not None and len(block.entities):
-                generator = self.generator(side, depth)
-                made = generator.generate(rows[depth + 1, side.opposite], block)
+                generator, below = self.generator(side, depth), rows[depth + 1, side.opposite]
+                # Also where its share is nobody: gradients go the same way in all processes.
+                made = generator.generate(below, block)
+                if block.share is not None:
+                    assert exchange is not None, "a share of a plan needs the others"
+                    made = exchange(made, block.share, len(block.entities))
                 found = torch.cat([found, made]) if len(found) else made
             rows[depth, side] = found
         return rows
@@ -118,18 +125,18 @@ class Chain(nn.Module):
         found: Tensor = self.generator(side, 0)(nobody, nobody.new_empty(0))
         return found
 
-    def embed(self, plan: Plan) -> tuple[Tensor, Tensor]:
+    def embed(self, plan: Plan, exchange: Exchange | None = None) -> tuple[Tensor, Tensor]:
         """The rows of users and of items that a plan's requests point into."""
-        rows = self.rows(plan)
+        rows = self.rows(plan, exchange)
         return rows[plan.top, Side.USER], rows[plan.top, Side.ITEM]
 
-    def ends(self, plan: Plan) -> tuple[Tensor, Tensor, Tensor]:
+    def ends(self, plan: Plan, exchange: Exchange | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """The rows behind each (user, item) request, and which requests are possible.
 
         Where there is nothing the row is that of the prior, or zeros without one.
         """
         ends, there = [], []
-        for side, rows in zip(Side, self.embed(plan), strict=True):
+        for side, rows in zip(Side, self.embed(plan, exchange), strict=True):
             at = torch.from_numpy(plan.rows[side]).to(rows.device)
             prior = self.prior(side)
             nothing = rows.new_zeros(rows.shape[1]) if prior is None else prior

@@ -1,18 +1,22 @@
 """Several processes that train one model: what each does, and how they agree.
 
-A batch is the same whatever the number of processes. Each takes a share of its targets, hides
-the targets of all from the evidence, and the gradients are added up, so that a step is that of
-one process but for the rounding of sums.
+A batch is the same whatever the number of processes, and the targets of all are hidden from the
+evidence. Each process generates a share of the embeddings of every depth and side, which all of
+them exchange, and has a share of the targets; the gradients are added up, so that a step is that
+of one process but for the rounding of sums. With cycle blocking, where an embedding depends on who
+asks, a process generates all that its targets need instead.
 """
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.autograd import Function
 
 from evichain.errors import TeamError
 from evichain.training.device import CPU
@@ -71,12 +75,41 @@ class Team:
         for parameter, part, count in zip(wanted, parts, counts.tolist(), strict=True):
             parameter.grad = part.view_as(parameter).clone() if count else None
 
+    def exchange(self, rows: Tensor, share: slice, count: int) -> Tensor:
+        """The rows of all processes, with their gradient: the sum of what all make of them.
+
+        Args:
+            rows: this process' own.
+            share: which of them all those are.
+            count: how many there are.
+        """
+        whole: Tensor = _Exchange.apply(rows, share, count)  # type: ignore[no-untyped-call]
+        return whole
+
     def spread(self, tensors: Iterable[Tensor]) -> None:
         """Give every process the tensors of the one that leads."""
         if self.size > 1:
             with _losses_reported():
                 for tensor in tensors:
                     dist.broadcast(tensor, src=0)
+
+
+class _Exchange(Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, share: slice, count: int) -> Tensor:
+        ctx.share = share
+        whole = rows.new_zeros(count, rows.shape[1])
+        whole[share] = rows.detach()
+        with _losses_reported():
+            dist.all_reduce(whole)
+        return whole
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        whole = grads[0].clone()
+        with _losses_reported():
+            dist.all_reduce(whole)
+        return whole[ctx.share], None, None
 
 
 ALONE = Team()

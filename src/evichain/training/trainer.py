@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -53,12 +53,13 @@ _LARGEST_SEED = 2**63 - 1
 class Batch:
     """The ratings of a step and the plan of their evidence.
 
-    `weight` is their part of the whole batch, of which other processes have the rest.
+    `weight` is their part of the whole batch, of which the others of the team have the rest.
     """
 
     plan: Plan
     ratings: Tensor
     weight: float = 1.0
+    team: Team = ALONE
 
 
 def make_batch(
@@ -83,9 +84,15 @@ def make_batch(
         items = np.where(lot > 2 - settings.strangers, UNKNOWN, items)
     seed = draw if settings.redraw_evidence else STABLE
     part = team.share(len(users))
-    plan = make_plan(pool, policy, users[part], items[part], seed=seed, hidden=hidden)
     own = ratings[part]
-    return Batch(plan, torch.from_numpy(own), len(own) / len(ratings))
+    if team.size == 1 or policy.cycle_blocking or len(users) < team.size:
+        plan = make_plan(pool, policy, users[part], items[part], seed=seed, hidden=hidden)
+    else:
+        # What shares of the targets need is nearly the same: it is generated once for all.
+        member = team.rank, team.size
+        plan = make_plan(pool, policy, users, items, seed=seed, hidden=hidden, share=member)
+        plan = replace(plan, rows=(plan.rows[0][part], plan.rows[1][part]))
+    return Batch(plan, torch.from_numpy(own), len(own) / len(ratings), team)
 
 
 def _targets(pool: Pool, positions: Longs) -> Pairs:
@@ -112,7 +119,7 @@ def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, 
     """
     if not batch.weight:
         return torch.zeros(()), torch.zeros(())
-    users, items, possible = chain.ends(batch.plan)
+    users, items, possible = chain.ends(batch.plan, batch.team.exchange)
     squares = (chain.estimate(users, items, possible) - batch.ratings.to(users.device)).square()
     penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
     loss = chain.head.loss(squares, users, items) + regularization * penalty

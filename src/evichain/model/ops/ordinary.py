@@ -62,7 +62,7 @@ class Tables:
         tables = []
         for part in _parts(counts[order]):
             nodes = there(order[part])
-            across = torch.arange(int(counts[order[part][-1]]), device=device)
+            across = torch.arange(int(counts[order[part]].max(initial=0)), device=device)
             taken = across < count[nodes].unsqueeze(1)
             links = torch.where(taken, first[nodes].unsqueeze(1) + across, 0)
             tables.append(Table(nodes, link_pair[links], taken.to(torch.float32)))
@@ -92,6 +92,8 @@ class Tables:
 
 def _parts(counts: Longs) -> Iterator[slice]:
     """Nodes by growing count, cut so that at least half of a table's places are taken."""
+    if not len(counts):
+        yield slice(0)
     begin = 0
     while begin < len(counts):
         alike = int(np.searchsorted(counts, 2 * counts[begin], side="right"))
