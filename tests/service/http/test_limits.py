@@ -121,7 +121,10 @@ def test_a_bug_is_a_problem_too_and_its_text_is_not_logged(
     assert "secret" not in str(vars(record)) + found.text
 
 
-def test_who_does_not_take_an_export_gives_its_place_back(live: Following) -> None:
+@pytest.mark.parametrize("stalled", ["http.response.start", "http.response.body"])
+def test_who_does_not_take_an_export_gives_its_place_back(
+    live: Following, stalled: str, caplog: pytest.LogCaptureFixture
+) -> None:
     app = create_app(live, Settings(exports=1, patience=0.05))
     scope = {
         "type": "http",
@@ -138,15 +141,19 @@ def test_who_does_not_take_an_export_gives_its_place_back(live: Following) -> No
         "asgi": {"version": "3.0"},
     }
 
+    received: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
     async def receive() -> Message:
-        await asyncio.Event().wait()
-        raise AssertionError
+        if not received:
+            await asyncio.Event().wait()
+        return received.pop()
 
     async def send(message: Message) -> None:
-        if message["type"] == "http.response.body":
+        if message["type"] == stalled:
             await asyncio.Event().wait()
 
     asyncio.run(app(scope, receive, send))
+    assert "ERROR" not in [record.levelname for record in caplog.records]
     assert Caller(app)("GET", "/v1/export").status_code == 200
 
 
