@@ -98,6 +98,12 @@ def test_recommends_to_users_sessions_and_strangers(client: Gorse, live: Followi
     assert refused.value.status_code == 422
 
 
+def test_strangers_are_not_recommended_what_is_gone(client: Gorse, live: Following) -> None:
+    before = [score.id for score in client.get_recommend("a stranger", n=5)]
+    client.delete_item(before[0])
+    assert [score.id for score in client.get_recommend("a stranger", n=4)] == before[1:]
+
+
 def test_without_the_version_header_recommendations_are_ids(address: str) -> None:
     found = httpx.get(f"{address}/api/recommend/3?n=2", headers={"X-API-Key": READ}).json()
     assert len(found) == 2

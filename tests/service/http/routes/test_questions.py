@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from tests.service.http.conftest import Caller
 
 from evichain.evidence.trace import Trace
+from evichain.ratings.side import Side
 from evichain.service.live.answers import Answers
 from evichain.service.live.following import Following
 from evichain.service.store import Store
@@ -86,6 +87,27 @@ def test_items_without_a_search_are_the_popular_ones(ask: Caller) -> None:
     counts = [entry["ratings"] for entry in found]
     assert counts == sorted(counts, reverse=True)
     assert len(found) == ask("GET", "/v1/overview").json()["items"]
+
+
+def test_an_item_that_was_popular_a_moment_ago_is_left_out(ask: Caller, store: Store) -> None:
+    before = [entry["id"] for entry in ask("GET", "/v1/items?n=1000").json()["items"]]
+    gone = next(item for item in before if item not in ("0", "1"))  # One without a title.
+    pairs = [(row.user, row.item) for row in store.ratings_of(Side.ITEM, int(gone))]
+    body = {"ratings": [{"user": user, "item": item} for user, item in pairs]}
+    ask("POST", "/v1/ratings/delete", json=body)
+    found = ask("GET", "/v1/items?n=5").json()["items"]
+    assert [entry["id"] for entry in found] == [item for item in before if item != gone][:5]
+
+
+def test_popular_items_are_the_same_after_everything_was_built_anew(
+    ask: Caller, store: Store, live: Following
+) -> None:
+    expected = ask("GET", "/v1/items?n=1000").json()["items"]
+    store.delete([(row.user, row.item) for row in store.ratings_of(Side.ITEM, 0)])
+    store.trim(store.version() + 1)
+    live.catch_up()
+    found = ask("GET", "/v1/items?n=1000").json()["items"]
+    assert found == [entry for entry in expected if entry["id"] != "0"]
 
 
 def test_explains_in_three_formats(ask: Caller) -> None:
