@@ -110,6 +110,16 @@ def serve(
         float,
         typer.Option(metavar="SECONDS", envvar="EVICHAIN_TIMEOUT", min=0.1, help="For slow work."),
     ] = 15.0,
+    settle_timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            envvar="EVICHAIN_SETTLE_TIMEOUT",
+            min=0.1,
+            help="For all that follows from a write whose answer waits for it: erasing, "
+            "settled=true, --strict.",
+        ),
+    ] = 120.0,
     strict: Annotated[
         bool,
         typer.Option(
@@ -199,6 +209,7 @@ def serve(
         rate=rate,
         in_progress=in_progress,
         timeout=timeout,
+        settle_timeout=settle_timeout,
         strict=strict,
         feedback_rating=feedback_rating,
         names=names,
