@@ -32,6 +32,17 @@ def test_without_keys_only_this_machine_is_answered(
     assert not (tmp_path / "a.db").exists()
 
 
+def test_feedback_stands_for_a_rating_of_the_scale(
+    refused: Refused, model: Path, tmp_path: Path
+) -> None:
+    options = ("--store", tmp_path / "a.db", "--feedback-rating")
+    assert "feedback_rating" in refused("serve", model, *options, "nan")[0]
+    said = refused("serve", model, *options, "6")
+    assert "a feedback rating of 6" in said[0]
+    assert "from 1 to 5" in said[1]
+    assert not (tmp_path / "a.db").exists()
+
+
 def test_a_new_key_and_its_line(run: Run, refused: Refused, tmp_path: Path) -> None:
     made = run("serve", "--new-key", "page:read")
     assert made.exit_code == 0

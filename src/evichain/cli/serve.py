@@ -214,6 +214,8 @@ def serve(
         feedback_rating=feedback_rating,
         names=names,
     )
+    # Before anything is filled or started: workers would fail, one after the other.
+    settings.check(loaded.graph.scale)
     serving = Serving(model=model, store=url, settings=settings, json_logs=json_logs)
     with listen(host, port) as listening:
         with open_store(url) as opened:

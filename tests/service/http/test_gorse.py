@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from gorse import AsyncGorse, Gorse, GorseException
+from pydantic import ValidationError
 from tests.service.http.conftest import Caller
 from tests.service.http.serving import serving
 from tests.service.http.test_keys import KEYS, READ, WRITE
 
+from evichain.errors import SettingsError
 from evichain.ratings.side import Side
 from evichain.service.http import Settings, create_app
 from evichain.service.live.answers import Answers
@@ -66,6 +68,14 @@ def test_feedback_without_a_value_is_what_is_set(live: Following) -> None:
     ask = Caller(create_app(live, Settings(feedback_rating=3)))
     ask("PUT", "/api/feedback", json=[{"UserId": "eve", "ItemId": 1, "Value": 0}])
     assert live.store.ratings_of(Side.USER, "eve")[0].rating == 3.0
+
+
+def test_what_is_set_for_feedback_is_a_rating(live: Following) -> None:
+    with pytest.raises(ValidationError, match="finite number"):
+        Settings(feedback_rating=float("nan"))
+    for rating in (0.5, 6):
+        with pytest.raises(SettingsError, match=f"a feedback rating of {rating}\n.*from 1 to 5"):
+            create_app(live, Settings(feedback_rating=rating))
 
 
 def test_inserted_feedback_is_kept_and_put_feedback_is_overwritten(

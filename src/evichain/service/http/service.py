@@ -45,6 +45,7 @@ class Service:
         def work(threads: int, timeout: float = settings.timeout) -> Work:
             return Work(threads, timeout, settings.retry_after)
 
+        settings.check(live.snapshot.scale)
         metrics = Metrics()
         metrics.changed(live.snapshot)
         live.on_change = metrics.changed
