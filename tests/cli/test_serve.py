@@ -4,8 +4,10 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Run
 
+from evichain.service.http import Settings, server
 from evichain.service.http.keys import Key, Keys, Scope
 
 Refused = Callable[..., list[str]]
@@ -30,6 +32,46 @@ def test_without_keys_only_this_machine_is_answered(
         said = refused("serve", model, "--store", tmp_path / "a.db", "--host", host)
         assert "--open" in said[1]
     assert not (tmp_path / "a.db").exists()
+
+
+def test_feedback_stands_for_a_rating_of_the_scale(
+    refused: Refused, model: Path, tmp_path: Path
+) -> None:
+    options = ("--store", tmp_path / "a.db", "--feedback-rating")
+    assert "feedback_rating" in refused("serve", model, *options, "nan")[0]
+    said = refused("serve", model, *options, "6")
+    assert "a feedback rating of 6" in said[0]
+    assert "from 1 to 5" in said[1]
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_options_and_variables_are_what_is_served(
+    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[Settings] = []
+    monkeypatch.setattr(server, "run", lambda serving, *_: served.append(serving.settings))
+    options = {
+        "max_body": 1000,
+        "rate": 7.0,
+        "in_progress": 9,
+        "timeout": 3.0,
+        "settle_timeout": 30.0,
+        "strict": True,
+        "feedback_rating": 4.0,
+        "names": True,
+    }
+    given: list[object] = []
+    for name, value in options.items():
+        given += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
+    base = ("serve", model, "--store", tmp_path / "a.db", "--port", 0)
+    assert run(*base).exit_code == 0
+    assert run(*base, *given).exit_code == 0
+    for name, value in options.items():
+        monkeypatch.setenv(f"EVICHAIN_{name.upper()}", str(value))
+    assert run(*base).exit_code == 0
+    plain, *others = [one.model_dump(include=set(options)) for one in served]
+    assert plain == Settings().model_dump(include=set(options))
+    assert others == [options, options]
 
 
 def test_a_new_key_and_its_line(run: Run, refused: Refused, tmp_path: Path) -> None:

@@ -110,6 +110,16 @@ def serve(
         float,
         typer.Option(metavar="SECONDS", envvar="EVICHAIN_TIMEOUT", min=0.1, help="For slow work."),
     ] = 15.0,
+    settle_timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            envvar="EVICHAIN_SETTLE_TIMEOUT",
+            min=0.1,
+            help="For all that follows from a write whose answer waits for it: erasing, "
+            "settled=true, --strict.",
+        ),
+    ] = 120.0,
     strict: Annotated[
         bool,
         typer.Option(
@@ -199,10 +209,13 @@ def serve(
         rate=rate,
         in_progress=in_progress,
         timeout=timeout,
+        settle_timeout=settle_timeout,
         strict=strict,
         feedback_rating=feedback_rating,
         names=names,
     )
+    # Before anything is filled or started: workers would fail, one after the other.
+    settings.check(loaded.graph.scale)
     serving = Serving(model=model, store=url, settings=settings, json_logs=json_logs)
     with listen(host, port) as listening:
         with open_store(url) as opened:

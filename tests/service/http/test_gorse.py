@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from gorse import AsyncGorse, Gorse, GorseException
+from pydantic import ValidationError
 from tests.service.http.conftest import Caller
 from tests.service.http.serving import serving
 from tests.service.http.test_keys import KEYS, READ, WRITE
 
+from evichain.errors import SettingsError
 from evichain.ratings.side import Side
 from evichain.service.http import Settings, create_app
 from evichain.service.live.answers import Answers
@@ -68,6 +70,14 @@ def test_feedback_without_a_value_is_what_is_set(live: Following) -> None:
     assert live.store.ratings_of(Side.USER, "eve")[0].rating == 3.0
 
 
+def test_what_is_set_for_feedback_is_a_rating(live: Following) -> None:
+    with pytest.raises(ValidationError, match="finite number"):
+        Settings(feedback_rating=float("nan"))
+    for rating in (0.5, 6):
+        with pytest.raises(SettingsError, match=f"a feedback rating of {rating}\n.*from 1 to 5"):
+            create_app(live, Settings(feedback_rating=rating))
+
+
 def test_inserted_feedback_is_kept_and_put_feedback_is_overwritten(
     client: Gorse, address: str
 ) -> None:
@@ -96,6 +106,12 @@ def test_recommends_to_users_sessions_and_strangers(client: Gorse, live: Followi
     with pytest.raises(GorseException) as refused:
         client.get_recommend("3", category="drama")
     assert refused.value.status_code == 422
+
+
+def test_strangers_are_not_recommended_what_is_gone(client: Gorse, live: Following) -> None:
+    before = [score.id for score in client.get_recommend("a stranger", n=5)]
+    client.delete_item(before[0])
+    assert [score.id for score in client.get_recommend("a stranger", n=4)] == before[1:]
 
 
 def test_without_the_version_header_recommendations_are_ids(address: str) -> None:

@@ -12,19 +12,20 @@ from tests.service.http.test_hostile import check_problem
 from tests.service.http.test_keys import KEYS, READ, WRITE
 
 from evichain.errors import StoreUnavailableError
+from evichain.ratings.side import Side
 from evichain.service.http import Settings, create_app
 from evichain.service.live.following import Following
 
 
-def held(live: Following) -> Event:
-    """Let all writes wait until this is set."""
-    go, before = Event(), live.store.put
+def held(owner: object, method: str) -> Event:
+    """Let all calls of a method wait until this is set."""
+    go, before = Event(), getattr(owner, method)
 
-    def slow(changes: object) -> object:
+    def slow(*arguments: object) -> object:
         go.wait()
-        return before(changes)  # type: ignore[arg-type]
+        return before(*arguments)
 
-    live.store.put = slow  # type: ignore[assignment, method-assign]
+    setattr(owner, method, slow)
     return go
 
 
@@ -42,7 +43,7 @@ def test_a_caller_has_so_many_requests(live: Following) -> None:
 
 def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following) -> None:
     app = create_app(live, Settings(in_progress=4, threads=1))
-    go = held(live)
+    go = held(live.store, "put")
 
     async def storm() -> list[httpx.Response]:
         async with Caller(app).session() as client:
@@ -71,10 +72,64 @@ def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following) -> No
 
 def test_work_that_takes_too_long_is_given_up(live: Following) -> None:
     app = create_app(live, Settings(timeout=0.05, threads=1))
-    go = held(live)
+    go = held(live.store, "put")
     ask = Caller(app)
     check_problem(ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 5}), 503)
     assert ask("GET", "/v1/users/3/recommendations").status_code == 200
+    go.set()
+
+
+def test_a_write_that_waits_for_settling_holds_up_nobody(live: Following) -> None:
+    """It may take longer than other work does, which has its threads."""
+    settings = Settings(timeout=2, threads=1)
+    app, go = create_app(live, settings), held(live, "settle")
+
+    async def erased() -> httpx.Response:
+        async with Caller(app).session() as client:
+            erasing = asyncio.create_task(client.delete("/v1/users/3"))
+            while live.store.ratings_of(Side.USER, 3):
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(settings.timeout)
+            for path in ("/v1/overview", "/metrics", "/v1/items", "/v1/ratings"):
+                assert (await client.get(path)).status_code == 200
+            go.set()
+            return await erasing
+
+    assert asyncio.run(erased()).status_code == 200
+
+
+def test_half_of_all_requests_may_wait_for_settling(live: Following) -> None:
+    app, go = create_app(live, Settings(in_progress=5, strict=True)), held(live, "settle")
+
+    async def storm() -> list[httpx.Response]:
+        async with Caller(app).session() as client:
+
+            async def put(item: int) -> httpx.Response:
+                return await client.put(f"/v1/users/eve/ratings/{item}", json={"rating": 5})
+
+            waiting = [asyncio.create_task(put(item)) for item in range(4)]
+            while sum(task.done() for task in waiting) < 2:
+                await asyncio.sleep(0.01)
+            assert (await client.get("/v1/items")).status_code == 200
+            go.set()
+            return await asyncio.gather(*waiting)
+
+    found = asyncio.run(storm())
+    taken = [item for item, answer in enumerate(found) if answer.status_code == 200]
+    assert len(taken) == 2
+    for answer in found:
+        if answer.status_code != 200:
+            check_problem(answer, 503)
+            assert answer.headers["retry-after"] == "1"
+    # Who was sent away has written nothing, and those who come later have their place.
+    assert [row.item for row in live.store.ratings_of(Side.USER, "eve")] == taken
+    assert Caller(app)("DELETE", "/v1/users/eve").status_code == 200
+
+
+def test_who_waits_too_long_for_settling_is_told_so(live: Following) -> None:
+    app, go = create_app(live, Settings(settle_timeout=0.05)), held(live, "settle")
+    check_problem(Caller(app)("DELETE", "/v1/users/3"), 503)
+    assert live.store.ratings_of(Side.USER, 3) == []
     go.set()
 
 
@@ -121,7 +176,10 @@ def test_a_bug_is_a_problem_too_and_its_text_is_not_logged(
     assert "secret" not in str(vars(record)) + found.text
 
 
-def test_who_does_not_take_an_export_gives_its_place_back(live: Following) -> None:
+@pytest.mark.parametrize("stalled", ["http.response.start", "http.response.body"])
+def test_who_does_not_take_an_export_gives_its_place_back(
+    live: Following, stalled: str, caplog: pytest.LogCaptureFixture
+) -> None:
     app = create_app(live, Settings(exports=1, patience=0.05))
     scope = {
         "type": "http",
@@ -138,15 +196,19 @@ def test_who_does_not_take_an_export_gives_its_place_back(live: Following) -> No
         "asgi": {"version": "3.0"},
     }
 
+    received: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
     async def receive() -> Message:
-        await asyncio.Event().wait()
-        raise AssertionError
+        if not received:
+            await asyncio.Event().wait()
+        return received.pop()
 
     async def send(message: Message) -> None:
-        if message["type"] == "http.response.body":
+        if message["type"] == stalled:
             await asyncio.Event().wait()
 
     asyncio.run(app(scope, receive, send))
+    assert "ERROR" not in [record.levelname for record in caplog.records]
     assert Caller(app)("GET", "/v1/export").status_code == 200
 
 

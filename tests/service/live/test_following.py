@@ -12,6 +12,7 @@ import pytest
 from evichain import REC
 from evichain.ratings.side import Side
 from evichain.service.live import following
+from evichain.service.live.engine import LiveEngine
 from evichain.service.live.following import Following
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.store import Store, open_store
@@ -164,6 +165,26 @@ def test_tells_of_every_version(model: REC, store: Store) -> None:
     live.catch_up()
     live.settle()
     assert told == [(before + 1, before), (before + 1, before + 1)]
+
+
+def test_tells_of_what_was_built_anew_and_never_again_of_what_that_replaced(
+    model: REC, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live, told, settle = Following(model, store), list[tuple[int, int]](), LiveEngine.settle
+    live.on_change = lambda snapshot: told.append((snapshot.version, snapshot.settled))
+    before = live.snapshot.version
+
+    def overtaken(engine: LiveEngine) -> Snapshot:
+        settled = settle(engine)
+        store.put([("zoe", 5, 1.0)])
+        store.trim(store.version() + 1)
+        live.catch_up()
+        return settled
+
+    monkeypatch.setattr(LiveEngine, "settle", overtaken)
+    store.put([(3, 5, 1.0)])
+    live.settle()
+    assert told == [(before + 1, before), (before + 2, before + 2)]
 
 
 def test_starts_again_when_the_log_was_trimmed(model: REC, store: Store) -> None:

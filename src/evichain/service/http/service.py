@@ -7,7 +7,9 @@ from typing import TypeVar
 
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
+from evichain.service.http.limits import Gate
 from evichain.service.http.metrics import Metrics
+from evichain.service.http.problems import ProblemError
 from evichain.service.http.settings import Settings
 from evichain.service.http.tally import Tally
 from evichain.service.http.work import Work
@@ -20,22 +22,30 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Service:
-    """What an application is made of."""
+    """What an application is made of.
+
+    Attributes:
+        waiting: for writes that wait for settling. They may take long: half of all places are
+            kept for those who ask.
+    """
 
     live: Following
     settings: Settings
     metrics: Metrics
     work: Work
+    settling: Work
     exports: Work
     watch: Work
+    waiting: Gate
     tally: Tally
     began: float = field(default_factory=time.monotonic)
 
     @classmethod
     def of(cls, live: Following, settings: Settings) -> "Service":
-        def work(threads: int) -> Work:
-            return Work(threads, settings.timeout, settings.retry_after)
+        def work(threads: int, timeout: float = settings.timeout) -> Work:
+            return Work(threads, timeout, settings.retry_after)
 
+        settings.check(live.snapshot.scale)
         metrics = Metrics()
         metrics.changed(live.snapshot)
         live.on_change = metrics.changed
@@ -44,8 +54,11 @@ class Service:
             settings,
             metrics,
             work(settings.threads),
+            # One thread: what it settles, it settles for all who wait.
+            work(1, settings.settle_timeout),
             work(settings.exports),
             work(1),
+            Gate(max(1, settings.in_progress // 2)),
             Tally(live),
         )
 
@@ -64,16 +77,26 @@ class Service:
             settled: and when everyone's embedding is as it makes it; where the service is strict,
                 so is every write.
         """
-        through = settled or self.settings.strict
 
         def durable() -> R:
             result = change()
-            (self.live.settle if through else self.live.catch_up)()
+            self.live.catch_up()
             return result
 
-        return await self.work(durable)
+        if not (settled or self.settings.strict):
+            return await self.work(durable)
+        if not self.waiting.enter():
+            self.metrics.refused.labels("settling").inc()
+            detail = "Too many writes are waiting for all that follows from them."
+            raise ProblemError(503, detail, retry_after=self.settings.retry_after)
+        try:
+            result = await self.work(durable)
+            await self.settling(self.live.settle)
+            return result
+        finally:
+            self.waiting.leave()
 
     def close(self) -> None:
         """Let go of all threads."""
-        for work in (self.work, self.exports, self.watch):
+        for work in (self.work, self.settling, self.exports, self.watch):
             work.close()

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
+from evichain.errors import SettingsError
+from evichain.ratings.scale import Scale
 from evichain.service.http.keys import Key, Keys
 
 
@@ -39,15 +41,30 @@ class Settings(BaseModel):
     """Exports at a time."""
     timeout: Annotated[float, Field(gt=0)] = 15.0
     """Seconds that such work may take before the asker is told to come again."""
+    settle_timeout: Annotated[float, Field(gt=0)] = 120.0
+    """Seconds that a write may wait, on top, for everyone's embedding to be as it makes it."""
     patience: Annotated[float, Field(gt=0)] = 10.0
     """Seconds to wait for the rest of a request, and for the asker to take an answer."""
     retry_after: Annotated[int, Field(ge=1)] = 1
     """Seconds after which those who were sent away may come again."""
     strict: bool = False
     """Whether a write is answered only when everyone's embedding is as it makes it."""
-    feedback_rating: float | None = None
+    feedback_rating: Annotated[float, Field(allow_inf_nan=False)] | None = None
     """The rating that feedback without a value stands for (gorse's API); the best by default."""
     names: bool = False
     """Whether explanations name other users to everyone; else only to keys that may write."""
     alias_secret: str = Field(default_factory=lambda: secrets.token_hex(16))
     """What aliases are made from: all workers of a server have the same."""
+
+    def check(self, scale: Scale) -> None:
+        """See that they fit the scale of a model.
+
+        Raises:
+            SettingsError: they do not.
+        """
+        rating = self.feedback_rating
+        if rating is not None and not scale.low <= rating <= scale.high:
+            raise SettingsError(
+                f"a feedback rating of {rating:g}",
+                right=f"Ratings of this model go from {scale.low:g} to {scale.high:g}.",
+            )

@@ -1,12 +1,16 @@
 """How much there is, counted from the snapshot at most every few seconds."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
 
 import numpy as np
 
 from evichain.kernels import Longs
+from evichain.ratings.ids import UNKNOWN, Id
+from evichain.ratings.side import Side
 from evichain.service.live.following import Following
 from evichain.service.live.rows import LiveRows
 from evichain.service.live.snapshot import Snapshot
@@ -16,13 +20,21 @@ _FRESH = 5.0
 
 @dataclass(frozen=True)
 class Counted:
-    """What there was at a version; `popular` are the rated items, most ratings first."""
+    """What there was at a version; `popular` are the rated items, most ratings first.
+
+    They are ids: what is asked of them is asked a moment later, when indices may mean others.
+    """
 
     version: int
     ratings: int
     users: int
     items: int
-    popular: Longs
+    popular: Sequence[Id]
+
+    def most_rated(self, snapshot: Snapshot, n: int) -> list[int]:
+        """The indices of the first n of them that are still rated in a snapshot."""
+        places = (snapshot.index(Side.ITEM, item) for item in self.popular)
+        return list(islice((place for place in places if place != UNKNOWN), n))
 
 
 class Tally:
@@ -48,12 +60,13 @@ def counted(snapshot: Snapshot) -> Counted:
     """Count everything."""
     users, items = (lengths(rows) for rows in snapshot.rows)
     popular = np.argsort(-items, kind="stable")[: np.count_nonzero(items)]
+    roster = snapshot.rosters[Side.ITEM]
     return Counted(
         snapshot.version,
         int(users.sum()),
         int(np.count_nonzero(users)),
         int(np.count_nonzero(items)),
-        popular,
+        [roster[place] for place in popular.tolist()],
     )
 
 

@@ -48,7 +48,8 @@ class Following:
         self.model, self.store = model, store
         self.recent = Recent()
         self.on_change: Callable[[Snapshot], None] = lambda snapshot: None
-        self._lock, self._stop, self._news = Lock(), Event(), Event()
+        self._lock, self._telling = Lock(), Lock()
+        self._stop, self._news = Event(), Event()
         self._threads: list[Thread] = []
         self._live, self.titles = self._built()
 
@@ -80,19 +81,18 @@ class Following:
                     found = self.store.changes_since(live.snapshot.version, _PORTION)
                 except StaleVersionError:
                     self._live, self.titles = self._built()
+                    self._tell(self._live)
                     continue
                 if found.version == live.snapshot.version:
                     return live.snapshot
                 self._take_in(live, found.changes, found.version)
                 self._news.set()
-                self.on_change(live.snapshot)
+                self._tell(live)
 
     def settle(self) -> Snapshot:
         """Take in all that is in the store by now, and all that follows from it."""
         self.catch_up()
-        settled = self._live.settle()
-        self.on_change(settled)
-        return settled
+        return self._settle()
 
     def native(self, side: Side, text: str) -> Id:
         """An id as the store is to know it: as it does already, or in the kind of its side.
@@ -106,6 +106,18 @@ class Following:
         if self.model.graph.ids[side].integers and _is_integer(text):
             return int(text)
         return text
+
+    def _settle(self) -> Snapshot:
+        live = self._live
+        settled = live.settle()
+        self._tell(live)
+        return settled
+
+    def _tell(self, live: LiveEngine) -> None:
+        """Tell of an engine's latest snapshot, unless another engine has taken its place."""
+        with self._telling:
+            if live is self._live:
+                self.on_change(live.snapshot)
 
     def _take_in(self, live: LiveEngine, stored: Sequence[Stored], version: int) -> None:
         changes: list[Change] = []
@@ -171,7 +183,7 @@ class Following:
                 return
             begun = time.monotonic()
             try:
-                self.on_change(self._live.settle())
+                self._settle()
                 # Those who ask have the processor meanwhile, and more ratings settle together.
                 self._stop.wait(min(time.monotonic() - begun, _REST))
             except Exception:

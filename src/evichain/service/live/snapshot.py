@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from evichain.errors import DataError
 from evichain.evidence.choice import choose
 from evichain.evidence.policy import Policy
 from evichain.kernels import Flags, Floats, Ints, Longs
@@ -96,13 +97,21 @@ class Snapshot:
         """The n items with the highest estimates, but for those seen; estimates, deviations.
 
         Args:
-            caution: rank by the estimate less so many deviations, where they are known.
+            caution: rank by the estimate less so many deviations.
+
+        Raises:
+            DataError: caution, where the model tells no deviations.
         """
         if not user.told[0] or n < 1:
             return np.empty(0, np.int64), np.empty(0, np.float32), None
         estimates = scores = self.items.vectors @ user.vectors[0]
-        if caution and (doubt := user.deviations(self.items)) is not None:
-            scores = estimates - np.float32(caution) * doubt
+        if caution:
+            doubts = user.deviations(self.items)
+            if doubts is None:
+                raise DataError(
+                    "this model tells no deviations to be cautious of", right="Leave caution out."
+                )
+            scores = estimates - np.float32(caution) * doubts
         found = highest(scores, self.items.there, seen, n)
         deviations = user.deviations(self.items, found)
         return found, self._within(estimates[found]), deviations

@@ -3,15 +3,21 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
-from tests.service.http.conftest import Caller
+from tests.service.http.conftest import PATIENT, Caller
+from tests.service.http.test_hostile import check_problem
 
+from evichain import REC
 from evichain.evidence.trace import Trace
+from evichain.ratings.side import Side
+from evichain.service.http import create_app
 from evichain.service.live.answers import Answers
 from evichain.service.live.following import Following
-from evichain.service.store import Store
+from evichain.service.store import Store, open_store
+from evichain.testing import planted_blocks
 from evichain.testing.traces import check_trace
 
 RATED = [{"item": "0", "rating": 5}, {"item": 1, "rating": 1}, {"item": "2", "rating": 4}]
@@ -27,6 +33,20 @@ def test_recommends_what_the_model_does(ask: Caller, live: Following) -> None:
         assert entry["estimate"] == pytest.approx(one.estimate)
         assert (entry["reason"] or {}).get("item") == (one.reason and str(one.reason.item))
     assert found["version"] == live.snapshot.version
+
+
+def test_caution_is_refused_where_there_are_no_deviations(tmp_path: Path) -> None:
+    settings = {"iterations": 3, "embedding_size": 4, "width": 8, "validation": 0.0, "patience": 0}
+    model = REC("paper", prototype_users=8, prototype_items=8, **settings).fit(planted_blocks())
+    with open_store(tmp_path / "a.db") as store:
+        store.import_ratings(model.graph.to_ratings())
+        ask = Caller(create_app(Following(model, store), PATIENT))
+        for caution, status in ((0, 200), (0.5, 422)):
+            path = f"/v1/users/3/recommendations?caution={caution}"
+            body = {"ratings": RATED, "caution": caution}
+            for found in (ask("GET", path), ask("POST", "/v1/recommendations", json=body)):
+                assert found.status_code == status
+        assert "tells no deviations" in check_problem(found, 422)["detail"]
 
 
 def test_recommends_to_anyone_and_stores_nothing(ask: Caller, live: Following) -> None:
@@ -86,6 +106,27 @@ def test_items_without_a_search_are_the_popular_ones(ask: Caller) -> None:
     counts = [entry["ratings"] for entry in found]
     assert counts == sorted(counts, reverse=True)
     assert len(found) == ask("GET", "/v1/overview").json()["items"]
+
+
+def test_an_item_that_was_popular_a_moment_ago_is_left_out(ask: Caller, store: Store) -> None:
+    before = [entry["id"] for entry in ask("GET", "/v1/items?n=1000").json()["items"]]
+    gone = next(item for item in before if item not in ("0", "1"))  # One without a title.
+    pairs = [(row.user, row.item) for row in store.ratings_of(Side.ITEM, int(gone))]
+    body = {"ratings": [{"user": user, "item": item} for user, item in pairs]}
+    ask("POST", "/v1/ratings/delete", json=body)
+    found = ask("GET", "/v1/items?n=5").json()["items"]
+    assert [entry["id"] for entry in found] == [item for item in before if item != gone][:5]
+
+
+def test_popular_items_are_the_same_after_everything_was_built_anew(
+    ask: Caller, store: Store, live: Following
+) -> None:
+    expected = ask("GET", "/v1/items?n=1000").json()["items"]
+    store.delete([(row.user, row.item) for row in store.ratings_of(Side.ITEM, 0)])
+    store.trim(store.version() + 1)
+    live.catch_up()
+    found = ask("GET", "/v1/items?n=1000").json()["items"]
+    assert found == [entry for entry in expected if entry["id"] != "0"]
 
 
 def test_explains_in_three_formats(ask: Caller) -> None:

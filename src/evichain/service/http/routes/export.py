@@ -1,11 +1,12 @@
 """Export: all ratings, as they are at one moment, in bounded memory."""
 
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from threading import Lock
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from evichain.service.http.limits import Gate
 from evichain.service.http.problems import ProblemError
@@ -52,17 +53,30 @@ def router(service: Service) -> APIRouter:
             raise
 
         async def stream() -> AsyncIterator[bytes]:
-            try:
-                yield first
-                while chunk := await service.exports(next, chunks, b""):
-                    yield chunk
-            finally:
-                end()
+            yield first
+            while chunk := await service.exports(next, chunks, b""):
+                yield chunk
 
         names = {"Content-Disposition": f'attachment; filename="ratings.{format}"'}
-        return StreamingResponse(stream(), media_type=_KINDS[format], headers=names)
+        return _Export(stream(), end, media_type=_KINDS[format], headers=names)
 
     return routes
+
+
+class _Export(StreamingResponse):
+    """A stream with an end, whether or not anybody takes as much as its beginning."""
+
+    def __init__(
+        self, content: AsyncIterator[bytes], end: Callable[[], None], **options: Any
+    ) -> None:
+        super().__init__(content, **options)
+        self._end = end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._end()
 
 
 class _Chunks(Iterator[bytes]):

@@ -9,6 +9,7 @@ from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.service.http import models
 from evichain.service.http.service import Service
+from evichain.service.live.answers import Answers
 from evichain.service.store import LONGEST_TITLE
 
 
@@ -24,10 +25,11 @@ def router(service: Service) -> APIRouter:
                 for item, title, ratings in answers.search(text, n)
             ]
         roster = answers.snapshot.rosters[Side.ITEM]
-        return [details(str(roster[place])) for place in service.tally().popular[:n].tolist()]
+        popular = service.tally().most_rated(answers.snapshot, n)
+        return [details(answers, str(roster[place])) for place in popular]
 
-    def details(item: str) -> models.ItemDetails:
-        snapshot, titles = service.live.snapshot, service.live.titles
+    def details(answers: Answers, item: str) -> models.ItemDetails:
+        snapshot, titles = answers.snapshot, answers.titles
         index = snapshot.index(Side.ITEM, item)
         title = titles.title(item)
         if index == UNKNOWN and title == item:
@@ -49,7 +51,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/{item}", summary="One item")
     async def one(item: models.PathId) -> models.ItemDetails:
         """The title of an item, how many ratings it has and their mean."""
-        return details(item)
+        return details(service.answers(), item)
 
     @routes.put("/{item}", summary="Give an item a title")
     async def name(item: models.PathId, body: models.TitleBody) -> models.Item:

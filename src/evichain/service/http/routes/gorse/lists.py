@@ -22,9 +22,8 @@ def router(service: Service) -> APIRouter:
 
     def popular(n: int) -> list[models.Score]:
         snapshot, found = service.live.snapshot, []
-        for place in service.tally().popular[:n].tolist():
-            ratings = snapshot.row(Side.ITEM, place)[1]
-            mean = float(ratings.mean()) if len(ratings) else 0.0
+        for place in service.tally().most_rated(snapshot, n):
+            mean = float(snapshot.row(Side.ITEM, place)[1].mean())
             item = str(snapshot.rosters[Side.ITEM][place])
             found.append(models.Score(id=item, score=mean))
         return found
