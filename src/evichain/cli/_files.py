@@ -18,10 +18,14 @@ TABLES = (".csv", ".tsv", ".parquet", ".ndjson", ".jsonl")
 """The suffixes of tables that can be written."""
 
 SPLITS = ("csv", "parquet", "ndjson")
-"""The formats in which the two parts of a split are written to a folder."""
+"""The formats in which the parts of a split are written to a folder."""
 
 # What evichain writes into folders; one with anything else in it is never removed.
-_SPLITS = [{f"{part}.{kind}" for part in ("train", "test")} for kind in SPLITS]
+_SPLITS = [
+    {f"{part}.{kind}" for part in parts}
+    for kind in SPLITS
+    for parts in (("train", "test"), ("train", "test", "later"))
+]
 _GRAPH = {"levels.npy", "titles.parquet", "graph.json"} | {
     f"{side}_{name}"
     for side in ("user", "item")
