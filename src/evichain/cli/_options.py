@@ -48,8 +48,16 @@ Split = Annotated[
     typer.Option("--split", metavar="SPEC", help=_SPELLINGS, show_default=False),
 ]
 Spec = Annotated[str, typer.Argument(metavar="SPEC", help=_SPELLINGS, show_default=False)]
+LARGEST_SEED = 2**63 - 1
 Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Everything random is drawn from it.")
+    int,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        max=LARGEST_SEED,
+        help="Everything random is drawn from it.",
+    ),
 ]
 
 Recipe = Annotated[
