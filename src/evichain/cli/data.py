@@ -6,16 +6,10 @@ from typing import Annotated
 import typer
 
 from evichain.cli._errors import OptionError
-from evichain.cli._files import (
-    SPLITS,
-    check_free,
-    folder_size,
-    replacing,
-    table_suffix,
-    write_table,
-)
+from evichain.cli._files import SPLITS, check_free, folder_size, replacing
 from evichain.cli._options import Data, Force, Json, Seed, Spec, examples, group
 from evichain.cli._output import note, print_facts, print_json, print_table, size_said
+from evichain.tables import table_suffix, write_table
 
 verb = group("List, fetch, describe, convert, split and make up ratings.")
 
