@@ -1,7 +1,45 @@
-"""Gives what was made beside its final name that name, and loses nothing on the way."""
+"""Makes things beside their final name, so that there is all of one or nothing under it."""
 
+import os
 import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def beside(final: Path) -> Iterator[Path]:
+    """A name to make a file or folder by, which takes its final name's place at the end.
+
+    After an error it is removed, and what had the final name keeps it. Folders above are made.
+    """
+    final = final.absolute()
+    with _workplace(final) as made:
+        yield made
+        # Outside the workplace, which is removed whatever happens.
+        put(made, final, aside=Path(f"{made.parent}.old"))
+
+
+@contextmanager
+def file_beside(final: Path) -> Iterator[Path]:
+    """The same for a file, which is on the disk before it replaces another; never a folder."""
+    final = final.absolute()
+    with _workplace(final) as made:
+        yield made
+        with made.open("rb+") as file:
+            os.fsync(file.fileno())
+        made.replace(final)
+
+
+@contextmanager
+def _workplace(final: Path) -> Iterator[Path]:
+    final.parent.mkdir(parents=True, exist_ok=True)
+    folder = tempfile.TemporaryDirectory(
+        prefix=f".{final.name}-", dir=final.parent, ignore_cleanup_errors=True
+    )
+    with folder as name:
+        yield Path(name) / final.name
 
 
 def put(made: Path, final: Path, *, aside: Path) -> None:

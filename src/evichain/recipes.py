@@ -79,20 +79,6 @@ PLUS: Mapping[str, Any] = {
 RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "paper": {}}
 """What each recipe changes in the defaults, which are those of the paper."""
 
-ADAPTIVE: Mapping[str, Sequence[str]] = {
-    "plus": (
-        "iterations",
-        "evidence_dropout",
-        "newcomers",
-        "evidence_limit",
-        "together",
-        "validation",
-        "validate_every",
-        "patience",
-    )
-}
-"""The settings of a recipe that follow the number of ratings, unless the user gives them."""
-
 
 def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> Settings:
     """The settings of a recipe with these changes.
@@ -164,3 +150,7 @@ def _adapted(ratings: int) -> dict[str, Any]:
         "validate_every": round(25 * 2**huge),
         "patience": round(8 / 2**huge),
     }
+
+
+ADAPTIVE: Mapping[str, Sequence[str]] = {"plus": tuple(_adapted(1))}
+"""The settings of a recipe that follow the number of ratings, unless the user gives them."""

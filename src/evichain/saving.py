@@ -1,13 +1,11 @@
 """Model folders: safetensors, JSON and the graph's plain arrays; nothing in them can run."""
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from polars.exceptions import PolarsError
 from safetensors import SafetensorError
@@ -15,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from evichain.errors import ModelError
-from evichain.places import put
+from evichain.places import beside
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
 
@@ -47,19 +45,16 @@ def save_model(saved: Saved, path: Path) -> None:
             where=str(path),
             right="Choose a path that is free or holds a model to replace.",
         )
-    beside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     try:
-        beside.mkdir(parents=True)
-        _write(saved, beside)
-        put(beside, path, aside=beside.with_name(f"{beside.name}.old"))
+        with beside(path) as made:
+            made.mkdir()
+            _write(saved, made)
     except (OSError, SafetensorError, PolarsError) as error:
         raise ModelError(
             f"the model cannot be written ({getattr(error, 'strerror', None) or error})",
             where=str(path),
             right="Choose a place that can be written to and has room.",
         ) from error
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _write(saved: Saved, folder: Path) -> None:

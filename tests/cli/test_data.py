@@ -149,13 +149,36 @@ def test_split_writes_what_load_split_gives(run: Run, data: Path, tmp_path: Path
         assert load_ratings(out / f"{name}.csv").frame.equals(part.frame)
 
 
+@pytest.mark.parametrize("spec", ["users:0.5/3", "growth:0.3"])
+def test_split_loses_no_ratings(
+    run: Run, run_json: RunJson, data: Path, tmp_path: Path, spec: str
+) -> None:
+    out = tmp_path / "parts"
+    told = run_json("data", "split", data, spec, "--out", out)
+    expected = load_split(str(data), spec, 0)
+    assert expected.later is not None
+    assert told["later"] == len(expected.later) > 0
+    assert load_ratings(told["files"]["later"]).frame.equals(expected.later.frame)
+    said = run("data", "split", data, spec, "--out", out, "--force").stderr
+    assert f"{told['later']} that come later" in said
+
+
+def test_a_split_without_later_ratings_says_so(
+    run_json: RunJson, data: Path, tmp_path: Path
+) -> None:
+    told = run_json("data", "split", data, "random:0.8", "--out", tmp_path / "parts")
+    assert told["later"] == 0
+    assert set(told["files"]) == {"train", "test"}
+
+
 def test_a_split_is_replaced_when_forced(run: Run, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "parts"
     for format in ("csv", "parquet", "ndjson"):
-        arguments = ("data", "split", data, "users:0.5/3", "--out", out, "--format", format)
-        assert run(*arguments, "--force").exit_code == 0
-        names = {path.name for path in out.iterdir()}
-        assert names == {f"train.{format}", f"test.{format}"}
+        for spec, more in (("users:0.5/3", {f"later.{format}"}), ("random:0.5", set())):
+            arguments = ("data", "split", data, spec, "--out", out, "--format", format)
+            assert run(*arguments, "--force").exit_code == 0
+            names = {path.name for path in out.iterdir()}
+            assert names == {f"train.{format}", f"test.{format}"} | more
 
 
 def test_split_in_parquet_and_read_back_as_given_files(

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from typer.testing import Result
 
-from evichain.cli._files import write_table
 from evichain.cli._pairs import read_pairs
 from evichain.recommender import REC
+from evichain.tables import write_table
 
 Run = Callable[..., Result]
 RunJson = Callable[..., dict[str, Any]]

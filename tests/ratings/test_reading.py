@@ -13,8 +13,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evichain.cli._files import write_table
 from evichain.ratings import load_ratings, read_ratings
+from evichain.tables import write_table
 
 ROWS = [(1, 10, 3.0, 881250949), (1, 20, 4.5, 881250950), (2, 10, 5.0, 881250951)]
 HEADER = "user_id,item_id,rating,timestamp\n"

@@ -27,6 +27,14 @@ def test_so_many_ratings_each_pair_once_in_half_stars(frame: pl.DataFrame) -> No
     assert set(frame["rating"].unique()) == {half / 2 for half in range(1, 11)}
 
 
+def test_the_largest_seed_makes_ratings_too() -> None:
+    usual, large = (
+        pl.concat(Synthetic(2000, 50, 400, seed=seed).parts()) for seed in (0, 2**63 - 1)
+    )
+    assert len(large) == 2000
+    assert not large.equals(usual)
+
+
 def test_tails_are_heavy(frame: pl.DataFrame) -> None:
     for column, share in (("user_id", 0.25), ("item_id", 0.15)):
         counts = frame[column].value_counts()["count"].sort(descending=True)

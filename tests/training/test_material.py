@@ -53,6 +53,16 @@ def test_batches_and_prototypes_leave_out_what_is_watched() -> None:
     assert not are_aside(pool.aside, index[0][parted[0]], index[1][parted[1]]).any()
 
 
+def test_the_largest_seed_parts_as_well_as_any() -> None:
+    table = planted_blocks(100, 80)
+    for source in (table, Graph.build(table)):
+        # In this order: kernels that were called with a small seed have no room for a larger one.
+        for seed in (3, 2**63 - 1):
+            validation = prepare(source, (5, 5), 0.1, seed).validation
+            assert validation is not None
+            assert abs(len(validation[0]) / len(table) - 0.1) < 0.02
+
+
 def test_too_few_ratings_are_not_parted() -> None:
     graph = Graph.build(planted_blocks(8, 8))
     assert prepare(graph, (2, 2), 0.1, seed=0).validation is None

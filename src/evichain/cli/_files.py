@@ -1,27 +1,23 @@
 """Outputs: written beside their final name and renamed, so that there is all of one or nothing."""
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evichain.cli._errors import OutputError
-from evichain.places import put
-
-if TYPE_CHECKING:
-    import polars as pl
-
-TABLES = (".csv", ".tsv", ".parquet", ".ndjson", ".jsonl")
-"""The suffixes of tables that can be written."""
+from evichain.places import beside
 
 SPLITS = ("csv", "parquet", "ndjson")
-"""The formats in which the two parts of a split are written to a folder."""
+"""The formats in which the parts of a split are written to a folder."""
 
 # What evichain writes into folders; one with anything else in it is never removed.
-_SPLITS = [{f"{part}.{kind}" for part in ("train", "test")} for kind in SPLITS]
+_SPLITS = [
+    {f"{part}.{kind}" for part in parts}
+    for kind in SPLITS
+    for parts in (("train", "test"), ("train", "test", "later"))
+]
 _GRAPH = {"levels.npy", "titles.parquet", "graph.json"} | {
     f"{side}_{name}"
     for side in ("user", "item")
@@ -89,41 +85,13 @@ def check_place(path: Path) -> None:
 def replacing(path: Path, *, force: bool) -> Iterator[Path]:
     """A name to write to, beside the final one; renamed to it at the end, removed on an error."""
     check_free(path, force=force)
-    final = path.absolute()
     try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{final.name}-", dir=final.parent) as beside:
-            made = Path(beside) / final.name
+        with beside(path) as made:
             yield made
-            # Outside the temporary folder, which is removed whatever happens.
-            put(made, final, aside=Path(f"{beside}.old"))
     except OSError as error:
         what = f"cannot be written ({error.strerror or error})"
         right = "Choose a place that can be written to and has room."
         raise OutputError(what, where=str(path), right=right) from error
-
-
-def write_table(frame: "pl.DataFrame", path: Path) -> None:
-    """Write a table in the format that the name's suffix tells."""
-    suffix = table_suffix(path)
-    if suffix == ".parquet":
-        frame.write_parquet(path)
-    elif suffix in (".ndjson", ".jsonl"):
-        frame.write_ndjson(path)
-    else:
-        frame.write_csv(path, separator="\t" if suffix == ".tsv" else ",")
-
-
-def table_suffix(path: Path, *also: str) -> str:
-    """The suffix of a name, if something can be written by it."""
-    suffix = path.suffix.lower()
-    if suffix not in (*TABLES, *also):
-        raise OutputError(
-            f"no format is called {suffix!r}" if suffix else "has no suffix to tell its format",
-            where=str(path),
-            right=f"Name it {', '.join((*TABLES, *also))}.",
-        )
-    return suffix
 
 
 def folder_size(folder: Path) -> int:

@@ -37,20 +37,27 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
+_SPELLINGS = (
+    "random:0.8, kfold:5/0, users:0.8 (whole users are held out), users:0.8/5 (5 ratings of each "
+    "come after training), time:0.8, growth:0.2 (all but a fifth of users and items come after "
+    "training), cold:50/5 (50 users have 5 ratings), a named split of the data (u1), or "
+    "TRAIN_FILE,TEST_FILE."
+)
 Split = Annotated[
     str | None,
-    typer.Option(
-        "--split",
-        metavar="SPEC",
-        help="random:0.8, kfold:5/0, users:0.8 (whole users are held out), users:0.8/5 (5 ratings "
-        "of each come after training), time:0.8, growth:0.2 (all but a fifth of users and items "
-        "come after training), cold:50/5 (50 users have 5 ratings), a named split of the data "
-        "(u1), or TRAIN_FILE,TEST_FILE.",
-        show_default=False,
-    ),
+    typer.Option("--split", metavar="SPEC", help=_SPELLINGS, show_default=False),
 ]
+Spec = Annotated[str, typer.Argument(metavar="SPEC", help=_SPELLINGS, show_default=False)]
+LARGEST_SEED = 2**63 - 1
 Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Everything random is drawn from it.")
+    int,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        max=LARGEST_SEED,
+        help="Everything random is drawn from it.",
+    ),
 ]
 
 Recipe = Annotated[

@@ -84,13 +84,19 @@ def _parameter(name: str, annotation: Any) -> Parameter:
 
 
 def assigned(assignments: list[str] | None) -> dict[str, str]:
-    """What `--set` was given; values stay text, as the settings know their own types."""
+    """What `--set` was given; values stay text, as the settings know their own types.
+
+    The seed is not set so: a verb draws more from it than its settings say, such as the split.
+    """
     found = {}
     for assignment in assignments or []:
         name, equals, value = assignment.partition("=")
         if not equals or not name.strip():
             right = "It is NAME=VALUE, such as --set iterations=500."
             raise OptionError(f"{assignment!r} sets nothing", where="--set", right=right)
+        if name.strip() == "seed":
+            right = "Use --seed."
+            raise OptionError("the seed has an option of its own", where="--set", right=right)
         found[name.strip().replace("-", "_")] = value.strip()
     return found
 

@@ -6,16 +6,10 @@ from typing import Annotated
 import typer
 
 from evichain.cli._errors import OptionError
-from evichain.cli._files import (
-    SPLITS,
-    check_free,
-    folder_size,
-    replacing,
-    table_suffix,
-    write_table,
-)
-from evichain.cli._options import Data, Force, Json, Seed, examples, group
+from evichain.cli._files import SPLITS, check_free, folder_size, replacing
+from evichain.cli._options import Data, Force, Json, Seed, Spec, examples, group
 from evichain.cli._output import note, print_facts, print_json, print_table, size_said
+from evichain.tables import table_suffix, write_table
 
 verb = group("List, fetch, describe, convert, split and make up ratings.")
 
@@ -187,27 +181,25 @@ def generate(
     epilog=examples(
         "evichain data split ml-100k random:0.8 --out parts",
         "evichain data split ml-100k u1 --out u1 --format parquet",
+        "evichain data split ml-100k users:0.8/5 --out newcomers",
     )
 )
 def split(
     data: Data,
-    spec: Annotated[
-        str,
-        typer.Argument(
-            metavar="SPEC",
-            help="random:0.8, kfold:5/0, users:0.8 (whole users are held out), users:0.8/5 (but "
-            "for 5 ratings of each), time:0.8, a named split of the data (u1), or "
-            "TRAIN_FILE,TEST_FILE.",
-            show_default=False,
+    spec: Spec,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="The folder to make, with the files train and test, and later if some ratings "
+            "come after training."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder to make, with the files train and test.")],
     seed: Seed = 0,
     format: Annotated[str, typer.Option(help=f"{', '.join(SPLITS)}.")] = "csv",
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Part ratings into those to learn from and those to be tested on."""
+    """Part ratings into those to learn from, any that come after training, and those to test on."""
     from evichain.ratings import load_split
 
     if format not in SPLITS:
@@ -216,13 +208,17 @@ def split(
     check_free(out, force=force)
     parted = load_split(data, spec, seed)
     parts = {"train": parted.train, "test": parted.test}
+    if parted.later is not None:
+        parts["later"] = parted.later
     with replacing(out, force=force) as beside:
         beside.mkdir()
         for name, part in parts.items():
             write_table(part.frame, beside / f"{name}.{format}")
-    counts = {name: len(part) for name, part in parts.items()}
+    counts = {"later": 0, **{name: len(part) for name, part in parts.items()}}
     if json:
         files = {name: str(out / f"{name}.{format}") for name in parts}
         print_json({"data": data, "split": parted.name, "seed": seed, **counts, "files": files})
     else:
-        note(f"{out}: {counts['train']:,} ratings to train on, {counts['test']:,} to test on")
+        later = f"{counts['later']:,} that come later, " if "later" in parts else ""
+        tested = f"{counts['test']:,} to test on"
+        note(f"{out}: {counts['train']:,} ratings to train on, {later}{tested}")

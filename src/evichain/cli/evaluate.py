@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from evichain.cli._loading import load_parts
-from evichain.cli._options import Data, Json, Model, Split, examples, single
+from evichain.cli._options import LARGEST_SEED, Data, Json, Model, Split, examples, single
 from evichain.cli._output import print_json
 from evichain.cli._scores import (
     count_seen,
@@ -37,6 +37,7 @@ def evaluate(
         typer.Option(
             metavar="N",
             min=0,
+            max=LARGEST_SEED,
             help="The split's seed; the model's own by default.",
             show_default=False,
         ),

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from evichain.cli._errors import OptionError
-from evichain.cli._files import check_free, table_suffix
+from evichain.cli._files import check_free
 from evichain.cli._options import Force, Json, StoreUrl, examples, single
 from evichain.cli._output import note, print_json
+from evichain.tables import table_suffix
 
 verb = single()
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evichain.cli._files import check_place
-from evichain.cli._options import Json, examples, single
+from evichain.cli._options import LARGEST_SEED, Json, examples, single
 from evichain.cli._output import note, print_json
 
 verb = single()
@@ -45,6 +45,7 @@ def paper(
         typer.Option(
             metavar="N",
             min=0,
+            max=LARGEST_SEED,
             help="Everything random is drawn from it; given again and again, tables have the "
             "mean. [default: 0]",
             show_default=False,

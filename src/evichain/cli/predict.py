@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from evichain.cli._errors import OptionError
-from evichain.cli._files import check_free, replacing, table_suffix, write_table
+from evichain.cli._files import check_free, replacing
 from evichain.cli._options import Force, Json, Model, examples, single
 from evichain.cli._output import note, print_facts, print_json
 from evichain.cli._titles import title_of
+from evichain.tables import table_suffix, write_table
 
 verb = single()
 

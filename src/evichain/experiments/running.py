@@ -6,7 +6,6 @@ data, more seeds) adds to it.
 """
 
 import json
-import os
 import platform
 import shlex
 import time
@@ -23,6 +22,7 @@ from evichain.experiments import make_experiment
 from evichain.experiments.drawing import check_installed, save_png
 from evichain.experiments.frame import Cell, Measured, Request, Results, key_of
 from evichain.experiments.report import markdown
+from evichain.places import file_beside
 
 Say = Callable[[str], None]
 
@@ -148,9 +148,8 @@ def _measure(folder: Path, name: str, cell: Cell, *, progress: bool) -> Measured
 
 
 def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    with file_beside(path) as made:
+        made.write_text(text, encoding="utf-8")
 
 
 def _command(name: str, request: Request) -> str:

@@ -88,7 +88,7 @@ class Synthetic:
         return max(self.items // _LARGEST_SHARE, 1)
 
     def _seed(self, purpose: int) -> np.uint64:
-        return np.uint64(mix(np.uint64(8 * self.seed + purpose)))
+        return np.uint64(mix(np.uint64((8 * self.seed + purpose) % 2**64)))
 
     @cached_property
     def degrees(self) -> Longs:

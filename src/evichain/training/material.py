@@ -51,7 +51,7 @@ def prepare(
     if cut and watched == len(source):
         right = "Set a smaller part aside."
         raise SettingsError("leaves nothing to learn from", where="validation", right=right)
-    seed += _VALIDATION_SEED
+    seed = (seed + _VALIDATION_SEED) % 2**63
     if isinstance(source, Graph):
         pool = Pool.most_rated(source, prototypes)
         return _hidden(pool, validation, seed) if cut else Material(pool)
