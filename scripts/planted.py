@@ -13,6 +13,7 @@ beside these root mean squared errors, printed as a JSON object:
 - `mean`: of who knows the mean.
 """
 
+import argparse
 import json
 import math
 import sys
@@ -30,7 +31,7 @@ from evichain.recipes import settings_for
 from evichain.training.material import prepare
 
 SWEEPS = 8
-MEAN = planted._MEAN
+MEAN = planted.MEAN
 
 
 def main(made: Path, graph: Graph) -> dict[str, float]:
@@ -42,10 +43,10 @@ def main(made: Path, graph: Graph) -> dict[str, float]:
     material = prepare(graph, (1, 1), chosen.validation, chosen.seed)
     assert material.validation is not None
     users, items, ratings = material.validation
-    taste = planted._TASTE / math.sqrt(max(truth.rank, 1))
+    taste = planted.TASTE / math.sqrt(max(truth.rank, 1))
     spreads = (
-        np.array([planted._USER_BIAS] + [1.0] * truth.rank),
-        np.array([planted._ITEM_BIAS] + [taste] * truth.rank),
+        np.array([planted.USER_BIAS] + [1.0] * truth.rank),
+        np.array([planted.ITEM_BIAS] + [taste] * truth.rank),
     )
     sides = []
     for side in Side:
@@ -69,7 +70,7 @@ def main(made: Path, graph: Graph) -> dict[str, float]:
     best = truth.expected(ids[0][users], ids[1][items])
     found["floor"] = math.sqrt(np.square(best - ratings).mean())
     own = np.zeros((len(ids[0]), 1 + truth.rank))
-    others = truth._item_traits[ids[1] - 1]
+    others = truth.item_traits[ids[1] - 1]
     for _ in range(SWEEPS):
         _learn(*sides[0], others, spreads[0], truth.noise, own)
     found["items_known"] = error(told(own, others))
@@ -130,5 +131,9 @@ def _before_rounding(rating: float, expected: float, noise: float) -> float:
 
 
 if __name__ == "__main__":
-    errors = main(Path(sys.argv[1]), Graph.load(Path(sys.argv[2])))
+    arguments = argparse.ArgumentParser(description="How near one can come to what was planted.")
+    arguments.add_argument("made", type=Path, help="the folder of `evichain data generate`")
+    arguments.add_argument("graph", type=Path, help="the graph that it was converted to")
+    asked = arguments.parse_args()
+    errors = main(asked.made, Graph.load(asked.graph))
     sys.stdout.write(json.dumps(errors, indent=2) + "\n")

@@ -2,8 +2,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+from typer.testing import Result
+
 RunJson = Callable[..., dict[str, Any]]
 Refused = Callable[..., list[str]]
+Run = Callable[..., Result]
 
 TINY = ["--set", "key_size=4", "--set", "channel_size=4", "--set", "prototype_users=4"]
 TINY += ["--set", "prototype_items=4", "--set", "evidence_limit=8", "--set", "width=8"]
@@ -24,6 +28,32 @@ def test_sets_are_made_measured_and_kept(run_json: RunJson, tmp_path: Path) -> N
     assert again["step_ratio"] == 1
     (kept,) = again["sizes"]
     assert kept["convert_seconds"] == small["convert_seconds"]
+
+
+@pytest.mark.parametrize("setting", ["iterations=5", "validation=0.1", "patience=1"])
+def test_what_would_change_the_steps_is_no_option(
+    run: Run, refused: Refused, tmp_path: Path, setting: str
+) -> None:
+    name, cache = setting.partition("=")[0], tmp_path / "cache"
+    assert f"--{name}" not in run("bench", "scale", "--help").stdout
+    arguments = ("bench", "scale", "--ratings", 1000, "--cache", cache)
+    lines = refused(*arguments, "--set", setting)
+    assert lines[0] == f"error: {name}: is not free where steps are measured"
+    assert not cache.exists()
+
+
+def test_figures_are_kept_whole_or_not_at_all(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(self: Path, text: str) -> int:
+        with self.open("w") as file:
+            file.write(text[:10])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", cut_off)
+    arguments = ("bench", "scale", "--ratings", 1000, "--repeats", 1, "--cache", tmp_path)
+    assert run(*arguments).exit_code == 130
+    assert not list(tmp_path.rglob("generate.json"))
 
 
 def test_too_few_ratings_tell_nothing(refused: Refused) -> None:

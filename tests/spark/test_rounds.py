@@ -118,3 +118,14 @@ def test_a_table_with_times_text_ids_and_an_item_that_everybody_rated(
     assert_embeddings(grown, tmp_path / "out")
     # Of the model's prototypes the table has items only: chains from users lead to them.
     assert len(both_ways(grown, tmp_path / "out", Side.USER)[0])
+
+
+def test_nothing_stays_with_the_executors(spark: SparkSession, models: Models) -> None:
+    folder, _ = models
+    source = read_source(spark, str(folder / "plus.parquet"))
+    bulk = Bulk.over(source, Shared.load(folder / "plus"), blocks=3)
+    pairs = spark.createDataFrame([(1, 391)], "user_id bigint, item_id bigint")
+    scores(bulk, pairs)
+    assert all(frame.is_cached for frame in (pairs, *bulk.evidence))
+    bulk.close()
+    assert not any(frame.is_cached for frame in (pairs, *bulk.evidence))

@@ -15,7 +15,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from evichain.errors import SettingsError
 from evichain.evidence.pool import Pool
+from evichain.places import file_beside
 from evichain.ratings.conversion import convert_parquet
 from evichain.ratings.graph import Graph
 from evichain.ratings.synthetic import Synthetic
@@ -24,6 +26,8 @@ from evichain.resources import peak_bytes
 from evichain.training.trainer import make_batch
 
 _WARM_UP = 3
+_TOLD = {"iterations", "validation", "patience", "seed"}
+"""Settings that the measurement has its own of."""
 
 Figures = dict[str, Any]
 Say = Callable[[str], None]
@@ -52,6 +56,9 @@ def bench_scale(
     the same of processor time, for machines that do something else too; and `peak_bytes`, the
     most memory of all.
     """
+    for name in sorted(_TOLD & (changes or {}).keys()):
+        right = "So many steps as `repeats` are timed, and nothing is watched beside them."
+        raise SettingsError("is not free where steps are measured", where=name, right=right)
     cache.mkdir(parents=True, exist_ok=True)
     found = []
     for size in sorted(sizes):
@@ -87,7 +94,9 @@ def _kept(
     if not note.exists():
         say(f"{place.name}: {name}")
         place.mkdir(exist_ok=True)
-        note.write_text(json.dumps(_apart(work, *arguments)) + "\n")
+        found = json.dumps(_apart(work, *arguments))
+        with file_beside(note) as made:
+            made.write_text(found + "\n")
     figures: Figures = json.loads(note.read_text())
     return figures
 
@@ -131,7 +140,7 @@ def _train(
     graph = Graph.load(place / "graph")
     settings = {"iterations": _WARM_UP + repeats, "validation": 0, "patience": 0, "seed": seed}
     ends = list[tuple[float, float]]()
-    model = REC(recipe, **settings, **changes).fit(
+    model = REC(recipe, **{**changes, **settings}).fit(
         graph, watch=lambda *_: ends.append((time.perf_counter(), time.process_time()))
     )
     steps = [(after[0] - last[0], after[1] - last[1]) for last, after in pairwise(ends)]

@@ -1,5 +1,6 @@
 """`evichain bench scale`: how cost and memory grow with the data."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ _COLUMNS = {
 }
 
 
-@settings_options
+@partial(settings_options, without=("iterations", "validation", "validate_every", "patience"))
 def scale(
     settings: Changes,
     ratings: Annotated[

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from evichain.ratings import Ratings
     from evichain.ratings.graph import Graph
 
-PAPER_RMSE = {"ml-100k": 0.910, "ml-1m": 0.882, "ml-10m": 0.846}
-"""Test RMSE that the paper reports for a random 80/20 split."""
-
-_PAPER_SPLIT = "random:0.8"
-
 
 def paper_rmse(data: str, split: str | None) -> float | None:
     """The paper's figure, where it was measured on the same data with such a split.
@@ -23,7 +18,9 @@ def paper_rmse(data: str, split: str | None) -> float | None:
     >>> paper_rmse("ml-100k", "random:0.8")
     0.91
     """
-    return PAPER_RMSE.get(data) if split == _PAPER_SPLIT else None
+    from evichain.recipes import PAPER_RMSE
+
+    return PAPER_RMSE.get((data, split or ""))
 
 
 def scores(evaluation: "Evaluation | None") -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """An option for every setting, made from the settings themselves so that none is forgotten."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Annotated, Any
@@ -32,15 +32,21 @@ _PARTS: tuple[type[BaseModel], ...] = (Policy, ChainSettings, TrainingSettings)
 _SIMPLE = (bool, int, float, str)
 
 
-def settings_options(verb: Callable[..., None]) -> Callable[..., None]:
+def settings_options(
+    verb: Callable[..., None], *, without: Collection[str] = ()
+) -> Callable[..., None]:
     """Give a verb an option per setting, and `--set`.
 
     What was given arrives in the verb's parameter `settings`. A setting that the verb has a
     parameter for already, such as `seed`, is left to it.
+
+    Args:
+        without: settings that make no sense for the verb, and get no option.
     """
     own = signature(verb, eval_str=True)
     kept = [p for name, p in own.parameters.items() if name != "settings"]
-    options = [_parameter("set_", Assignments), *_options({p.name for p in kept})]
+    taken = {p.name for p in kept} | set(without)
+    options = [_parameter("set_", Assignments), *_options(taken)]
 
     @wraps(verb)
     def called(**values: Any) -> None:

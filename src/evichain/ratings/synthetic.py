@@ -33,7 +33,8 @@ from evichain.ratings.hashing import mix
 CARD = "synthetic.json"
 _PART = 1 << 22
 
-_MEAN, _USER_BIAS, _ITEM_BIAS, _TASTE = 3.3, 0.4, 0.45, 0.6
+MEAN, USER_BIAS, ITEM_BIAS, TASTE = 3.3, 0.4, 0.45, 0.6
+"""What is planted: the mean of all, and the deviations of biases and of taste."""
 _SPREAD = 1.2
 """Of the logarithm of the number of ratings of a user."""
 _TAIL, _HEAD = 1.3, 200
@@ -111,11 +112,11 @@ class Synthetic:
         return alias_table(weights / weights.sum())
 
     @cached_property
-    def _item_traits(self) -> Doubles:
+    def item_traits(self) -> Doubles:
         """Bias and place of each item."""
         traits = normals(self._seed(_ITEM), self.items, 1 + self.rank)
-        traits[:, 0] *= _ITEM_BIAS
-        traits[:, 1:] *= _TASTE / math.sqrt(max(self.rank, 1))
+        traits[:, 0] *= ITEM_BIAS
+        traits[:, 1:] *= TASTE / math.sqrt(max(self.rank, 1))
         return traits
 
     @cached_property
@@ -146,7 +147,7 @@ class Synthetic:
     def _truth(self, users: Ints, items: Ints) -> Doubles:
         """What is true of pairs before noise, by index."""
         out = np.empty(len(users))
-        _tell(users, items, self._item_traits, self._seed(_USER), out)
+        _tell(users, items, self.item_traits, self._seed(_USER), out)
         return out
 
     def expected(self, users: npt.ArrayLike, items: npt.ArrayLike) -> Floats:
@@ -218,8 +219,8 @@ def _truth(user: int, traits: Doubles, seed: np.uint64, own: Doubles) -> float:
         own[0] = user
         for i in range(len(traits)):
             own[1 + i] = normal(seed, np.uint64(user) * np.uint64(len(traits)) + np.uint64(i))
-        own[1] *= _USER_BIAS
-    found: float = _MEAN + own[1] + traits[0]
+        own[1] *= USER_BIAS
+    found: float = MEAN + own[1] + traits[0]
     for i in range(1, len(traits)):
         found += own[1 + i] * traits[i]
     return found

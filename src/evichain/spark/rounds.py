@@ -5,7 +5,7 @@ that ends with items; each block is read once a round and nothing is made twice.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -38,6 +38,7 @@ class Bulk:
     Attributes:
         blocks: how many blocks each side is cut into.
         evidence: the blocks of each side, kept on the executors' disks.
+        kept: what else the executors keep, until it is closed.
     """
 
     source: Source
@@ -45,6 +46,7 @@ class Bulk:
     sent: "Broadcast[Shared]"
     blocks: int
     evidence: "tuple[DataFrame, DataFrame]"
+    kept: "list[DataFrame]" = field(default_factory=list)
 
     @classmethod
     def over(cls, source: Source, shared: Shared, *, blocks: int | None = None) -> "Bulk":
@@ -72,7 +74,7 @@ class Bulk:
 
     def close(self) -> None:
         """Give back the room on the executors."""
-        for frame in self.evidence:
+        for frame in (*self.evidence, *self.kept):
             frame.unpersist()
         self.sent.unpersist()
 

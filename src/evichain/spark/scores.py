@@ -33,6 +33,7 @@ def scores(bulk: Bulk, pairs: "DataFrame") -> "DataFrame":
         pairs: user_id and item_id, each pair once.
     """
     asked = pairs.persist()
+    bulk.kept.append(asked)
     count = asked.count()
     context = pairs.sparkSession.sparkContext
     blocks = max(context.defaultParallelism, -(-count // _PAIRS_A_BLOCK))
