@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterator
 from threading import Event
 
 import httpx
@@ -16,17 +17,28 @@ from evichain.ratings.side import Side
 from evichain.service.http import Settings, create_app
 from evichain.service.live.following import Following
 
+Hold = Callable[[object, str], Event]
 
-def held(owner: object, method: str) -> Event:
-    """Let all calls of a method wait until this is set."""
-    go, before = Event(), getattr(owner, method)
 
-    def slow(*arguments: object) -> object:
-        go.wait()
-        return before(*arguments)
+@pytest.fixture
+def held() -> Iterator[Hold]:
+    """Let all calls of a method wait until an event is set, at the latest when the test ends."""
+    events: list[Event] = []
 
-    setattr(owner, method, slow)
-    return go
+    def hold(owner: object, method: str) -> Event:
+        go, before = Event(), getattr(owner, method)
+
+        def slow(*arguments: object) -> object:
+            go.wait()
+            return before(*arguments)
+
+        setattr(owner, method, slow)
+        events.append(go)
+        return go
+
+    yield hold
+    for go in events:
+        go.set()
 
 
 def test_a_caller_has_so_many_requests(live: Following) -> None:
@@ -41,7 +53,7 @@ def test_a_caller_has_so_many_requests(live: Following) -> None:
     assert [nobody("GET", "/v1/items/0").status_code for _ in range(4)] == [401] * 3 + [429]
 
 
-def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following) -> None:
+def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following, held: Hold) -> None:
     app = create_app(live, Settings(in_progress=4, threads=1))
     go = held(live.store, "put")
 
@@ -70,16 +82,15 @@ def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following) -> No
     assert statuses.count(503) == 46
 
 
-def test_work_that_takes_too_long_is_given_up(live: Following) -> None:
+def test_work_that_takes_too_long_is_given_up(live: Following, held: Hold) -> None:
     app = create_app(live, Settings(timeout=0.05, threads=1))
-    go = held(live.store, "put")
+    held(live.store, "put")
     ask = Caller(app)
     check_problem(ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 5}), 503)
     assert ask("GET", "/v1/users/3/recommendations").status_code == 200
-    go.set()
 
 
-def test_a_write_that_waits_for_settling_holds_up_nobody(live: Following) -> None:
+def test_a_write_that_waits_for_settling_holds_up_nobody(live: Following, held: Hold) -> None:
     """It may take longer than other work does, which has its threads."""
     settings = Settings(timeout=2, threads=1)
     app, go = create_app(live, settings), held(live, "settle")
@@ -98,7 +109,7 @@ def test_a_write_that_waits_for_settling_holds_up_nobody(live: Following) -> Non
     assert asyncio.run(erased()).status_code == 200
 
 
-def test_half_of_all_requests_may_wait_for_settling(live: Following) -> None:
+def test_half_of_all_requests_may_wait_for_settling(live: Following, held: Hold) -> None:
     app, go = create_app(live, Settings(in_progress=5, strict=True)), held(live, "settle")
 
     async def storm() -> list[httpx.Response]:
@@ -126,11 +137,11 @@ def test_half_of_all_requests_may_wait_for_settling(live: Following) -> None:
     assert Caller(app)("DELETE", "/v1/users/eve").status_code == 200
 
 
-def test_who_waits_too_long_for_settling_is_told_so(live: Following) -> None:
-    app, go = create_app(live, Settings(settle_timeout=0.05)), held(live, "settle")
-    check_problem(Caller(app)("DELETE", "/v1/users/3"), 503)
+def test_who_waits_too_long_for_settling_is_told_so(live: Following, held: Hold) -> None:
+    held(live, "settle")
+    ask = Caller(create_app(live, Settings(settle_timeout=0.05)))
+    check_problem(ask("DELETE", "/v1/users/3"), 503)
     assert live.store.ratings_of(Side.USER, 3) == []
-    go.set()
 
 
 def test_logs_tell_the_route_and_nothing_of_people_or_keys(
