@@ -62,8 +62,8 @@ def main(made: Path, graph: Graph) -> dict[str, float]:
 
     def told(own: Doubles, other: Doubles) -> Doubles:
         left, right = own[users], other[items]
-        both = MEAN + left[:, 0] + right[:, 0]
-        return both + np.einsum("ij,ij->i", left[:, 1:], right[:, 1:])
+        tastes: Doubles = np.einsum("ij,ij->i", left[:, 1:], right[:, 1:])
+        return MEAN + left[:, 0] + right[:, 0] + tastes
 
     ids = [graph.ids[side].values.to_numpy() for side in Side]
     found = {"ratings": float(len(ratings)), "mean": float(np.std(ratings))}
