@@ -17,7 +17,7 @@ from evichain.model.embeddings import embeddings
 from evichain.model.inference import Ends, ends, estimates, read
 from evichain.model.tracing import trace
 from evichain.protocol import Predictions
-from evichain.ranking import NOTHING, Pairs, Ranking, rank, top
+from evichain.ranking import Pairs, Ranking, rank
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
@@ -141,14 +141,3 @@ def obstacle(side: Side, name: object, *, known: bool, max_depth: int) -> str:
     if not known:
         return f"unknown {side.noun} {name!r}"
     return f"no chain of evidence from {side.noun} {name!r} to a prototype within depth {max_depth}"
-
-
-def best(scores: Floats, n: int) -> list[int]:
-    """The places of the n highest scores, highest first; -inf is never among them.
-
-    >>> best(np.array([1, 3, -np.inf, 2], np.float32), 9)
-    [1, 3, 0]
-    """
-    if not n or not len(scores):
-        return []
-    return [place for place in top(scores[np.newaxis], n)[0].tolist() if place != NOTHING]

@@ -130,6 +130,8 @@ def highest(scores: Floats, there: Flags, seen: Longs | Ints, n: int) -> Longs:
     >>> highest(scores, there, np.array([2]), 2).tolist()
     [1, 3]
     """
+    if n < 1:
+        return np.empty(0, np.int64)
     if n <= _FEW:
         found: Longs = _first(scores, there, seen, n)
         return found
@@ -138,6 +140,20 @@ def highest(scores: Floats, there: Flags, seen: Longs | Ints, n: int) -> Longs:
     listed = top(left[np.newaxis], n)[0]
     chosen: Longs = listed[listed != NOTHING]
     return chosen
+
+
+def alike(rows: Floats, there: Flags, place: int, n: int) -> tuple[Longs, Floats]:
+    """The places of the n rows that point most nearly the same way as another, and how nearly.
+
+    >>> rows = np.array([[1, 0], [2, 0], [1, 1], [0, 3]], np.float32)
+    >>> found, cosines = alike(rows, np.array([True, True, True, False]), 0, 9)
+    >>> found.tolist(), cosines.round(3).tolist()
+    ([1, 2], [1.0, 0.7070000171661377])
+    """
+    lengths = np.linalg.norm(rows, axis=1) + np.float32(1e-12)
+    cosines = rows @ rows[place] / (lengths * lengths[place])
+    found = highest(cosines, there, np.array([place]), n)
+    return found, cosines[found]
 
 
 @kernel

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 
 from evichain.arguments import as_ratings, as_source, guest, how_many, is_id, known, listed
-from evichain.engine import Engine, best
+from evichain.engine import Engine
 from evichain.errors import DataError, ModelError, NotFittedError, SettingsError
 from evichain.evaluation import Evaluation, evaluate
 from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Piece, Trace
-from evichain.kernels import Floats, Ints
+from evichain.kernels import Ints
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
-from evichain.ranking import Ranking
+from evichain.ranking import Ranking, alike, highest
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
@@ -218,15 +218,14 @@ class REC:
                     right="Leave caution out, or train with the recipe 'plus'.",
                 )
             scores = estimates - np.float32(caution) * deviations
-        scores = np.where(items.there, scores, -np.inf)
-        if exclude_seen:
-            scores[seen] = -np.inf
+        found = highest(scores, items.there, seen if exclude_seen else seen[:0], how_many(n))
         shown = engine.within_scale(estimates)
         return [
             Recommendation(
-                *_named(engine, i, shown), None if deviations is None else float(deviations[i])
+                *_named(engine, i, float(shown[i])),
+                None if deviations is None else float(deviations[i]),
             )
-            for i in best(scores, how_many(n))
+            for i in found.tolist()
         ]
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
@@ -236,10 +235,11 @@ class REC:
         items, there = engine.items.embeddings, engine.items.there
         if not there[index]:
             return []
-        length = np.linalg.norm(items, axis=1) + np.float32(1e-12)
-        scores = np.where(there, items @ items[index] / (length * length[index]), -np.inf)
-        scores[index] = -np.inf
-        return [Similar(*_named(engine, i, scores)) for i in best(scores, how_many(n))]
+        found, cosines = alike(items, there, index, how_many(n))
+        return [
+            Similar(*_named(engine, i, cosine))
+            for i, cosine in zip(found.tolist(), cosines.tolist(), strict=True)
+        ]
 
     def explain(self, user: Id, item: Id, pieces: int = 5, depth: int = 2) -> Trace:
         """The evidence behind a prediction, and what each piece brings to it; see `Trace.kind`.
@@ -371,6 +371,6 @@ def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:
     return users, items
 
 
-def _named(engine: Engine, index: int, scores: Floats) -> tuple[Id, float, str]:
+def _named(engine: Engine, index: int, score: float) -> tuple[Id, float, str]:
     item = engine.graph.ids[Side.ITEM][index]
-    return item, float(scores[index]), engine.graph.title(item)
+    return item, score, engine.graph.title(item)

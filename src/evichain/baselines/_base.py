@@ -13,10 +13,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from evichain.arguments import as_ratings, how_many, is_id, known, listed
-from evichain.engine import best
 from evichain.errors import DataError, NotFittedError
 from evichain.kernels import Floats, Ints
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
+from evichain.ranking import highest
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
@@ -134,9 +134,9 @@ class Baseline(ABC, Generic[Chosen]):
         shown = graph.scale.within(scores)
         # Scores off the scale are told apart here, though they are told as the same estimate.
         order = scores if learned.order is None else learned.order(users, items)
-        if exclude_seen:
-            order[graph.rows[Side.USER].row(index)[0]] = -np.inf
-        chosen = [(graph.ids[Side.ITEM][i], float(shown[i])) for i in best(order, how_many(n))]
+        seen = graph.rows[Side.USER].row(index)[0] if exclude_seen else items[:0]
+        found = highest(order, np.ones(len(items), np.bool_), seen, how_many(n)).tolist()
+        chosen = [(graph.ids[Side.ITEM][i], float(shown[i])) for i in found]
         return [Recommendation(item, estimate, graph.title(item)) for item, estimate in chosen]
 
     # what it is made of

@@ -15,7 +15,7 @@ from evichain.model.inference import Ends, read
 from evichain.model.layers import Layer
 from evichain.model.single import SingleUser
 from evichain.protocol import Prediction
-from evichain.ranking import highest
+from evichain.ranking import alike, highest
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.rows import Rows
 from evichain.ratings.scale import Scale
@@ -124,12 +124,9 @@ class Snapshot:
     def similar(self, item: int, n: int) -> tuple[Longs, Floats]:
         """The n items most like another, and how alike they are."""
         embeddings, there = self.items.embeddings, self.items.there
-        if item == UNKNOWN or not there[item] or n < 1:
+        if item == UNKNOWN or not there[item]:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        lengths = np.linalg.norm(embeddings, axis=1) + np.float32(1e-12)
-        scores = embeddings @ embeddings[item] / (lengths * lengths[item])
-        found = highest(scores, there, np.array([item]), n)
-        return found, scores[found]
+        return alike(embeddings, there, item, n)
 
     def stored_layer(self, index: int) -> Layer | None:
         """What a prototype user has stored, if that is what they answer with."""

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Header
 
 from evichain.errors import DataError, UnknownEntityError
+from evichain.ranking import alike
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.service.http import models as own
@@ -106,16 +106,9 @@ def neighbours(snapshot: Snapshot, user: str, n: int) -> list[models.Score]:
     layer = snapshot.layers.get((1, Side.USER))
     if layer is None or not layer.there[index]:
         return []
-    rows, there = layer.rows.whole(), layer.there.whole()
-    alike = (
-        rows @ rows[index] / (np.linalg.norm(rows, axis=1) * np.linalg.norm(rows[index]) + 1e-12)
-    )
-    alike[~there] = -np.inf
-    alike[index] = -np.inf
-    best = np.argsort(-alike, kind="stable")[:n]
+    found, cosines = alike(layer.rows.whole(), layer.there.whole(), index, n)
     roster = snapshot.rosters[Side.USER]
     return [
-        models.Score(id=str(roster[place]), score=float(alike[place]))
-        for place in best.tolist()
-        if np.isfinite(alike[place])
+        models.Score(id=str(roster[place]), score=cosine)
+        for place, cosine in zip(found.tolist(), cosines.tolist(), strict=True)
     ]
