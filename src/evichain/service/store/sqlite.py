@@ -1,6 +1,7 @@
 """The store in a file: SQLite with a write-ahead log, synced before a write is acknowledged."""
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,7 @@ from evichain.service.store.session import SLICE, Session
 _CONNECTIONS = 16
 _CACHE, _LOADING_CACHE = -8_000, -64_000  # kB a connection, negative by SQLite's custom
 _OLDEST = (3, 37)  # tables that hold to the types of their columns
+_AGAIN = 0.01
 _APPLICATION = 0x65766963  # "evic", by which a file tells whose it is
 
 _STEPS = (
@@ -137,8 +139,7 @@ class SqliteStore(Store):
         """Make the tables, or bring them to the present schema."""
         with self._pool.use() as connection:
             found = self._schema(connection, create)
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            if mode != "wal":
+            if _begin_log(connection) != "wal":
                 right = "Choose a folder on a local disk."
                 raise StoreError("no write-ahead log can be kept", where=self.name, right=right)
             if found == SCHEMA:  # nothing to wait for, whoever is writing
@@ -150,10 +151,12 @@ class SqliteStore(Store):
 
     def _schema(self, connection: sqlite3.Connection, create: bool) -> int:
         """The schema of the tables, 0 without any; an error if the file is someone else's."""
+        # In this order: whoever makes the tables just now says in the same breath whose they are.
+        tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
         if owner == _APPLICATION:
             return schema_of(_SqliteSession(connection))
-        if owner or not create or connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        if owner or tables or not create:
             right = "Name another file; a new one is made where there is none."
             raise StoreError("is no store of ratings", where=self.name, right=right)
         return 0
@@ -172,6 +175,22 @@ class SqliteStore(Store):
                 raise StoreUnavailableError(f"cannot be used ({error})", where=self.name) from error
             right = "Name another file, or put a back-up in its place."
             raise StoreError(f"cannot be used ({error})", where=self.name, right=right) from error
+
+
+def _begin_log(connection: sqlite3.Connection) -> str:
+    """Have a write-ahead log; how changes are kept from now on.
+
+    Of several who begin it in a new file, SQLite sends some away at once, however patient they are.
+    """
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            return mode
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > end:
+                raise
+        time.sleep(_AGAIN)
 
 
 class _SqliteSession(Session):
