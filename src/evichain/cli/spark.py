@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -198,9 +199,13 @@ class _Job:
             from evichain.spark.watching import watching
 
             started, written = time.monotonic(), {}
-            with watching(spark, self.doing), spark_explained("Spark gave the job up"):
-                source = read_source(spark, self.ratings)
-                bulk = Bulk.over(source, shared, blocks=self.blocks)
+            with (
+                watching(spark, self.doing),
+                spark_explained("Spark gave the job up"),
+                closing(
+                    Bulk.over(read_source(spark, self.ratings), shared, blocks=self.blocks)
+                ) as bulk,
+            ):
                 frames = made(bulk)
                 for name, frame in frames.items():
                     folder = place if len(frames) == 1 else f"{place}/{name}"
@@ -209,11 +214,11 @@ class _Job:
                     written[name] = spark.read.parquet(folder).count()
             seconds = round(time.monotonic() - started, 3)
         if json:
-            counts = {"ratings": source.ratings, "blocks": bulk.blocks, **written}
+            counts = {"ratings": bulk.source.ratings, "blocks": bulk.blocks, **written}
             print_json({"written": self.out, **counts, "seconds": seconds})
         else:
             counted = ", ".join(f"{count:,} {name}" for name, count in written.items())
-            note(f"{self.out}: {counted}, from {source.ratings:,} ratings")
+            note(f"{self.out}: {counted}, from {bulk.source.ratings:,} ratings")
 
     def _place(self) -> str:
         """Where the output goes, as Spark is told; one on this machine is looked at first."""

@@ -29,18 +29,18 @@ def embeddings(
 ) -> tuple[Floats, Flags]:
     """The embedding of each entity at a depth (zeros for nothing), and which there are.
 
-    One chunk has a plan of its own. Those of several would all lead to the same entities below,
-    so each depth is made once for all of them, unless embeddings depend on who asks.
+    Few have a plan, which holds all evidence down to the prototypes. Where that could be too much
+    to hold, each depth is made once for all of them, unless embeddings depend on who asks: then
+    there are plans for some of them at a time.
     """
-    chunks = list(_chunks(chain, pool, policy, side, entities, depth))
-    if len(chunks) > 1 and not policy.cycle_blocking:
+    if not (policy.cycle_blocking or _fits(chain, pool, policy, side, entities, depth)):
         found = _layer(chain, pool, policy, side, entities, seed, depth)
         return found.rows, found.there
     size = chain.prototypes[side].shape[1]
     out = np.zeros((len(entities), size), np.float32)
     possible = np.zeros(len(entities), np.bool_)
     nobody = np.empty(0, np.int32)
-    for places in chunks:
+    for places in _chunks(chain, pool, policy, side, entities, depth):
         chunk = entities[places]
         asked = (chunk, nobody) if side is Side.USER else (nobody, chunk)
         plan = make_plan(pool, policy, *asked, seed=seed, depth=depth)
@@ -53,15 +53,28 @@ def embeddings(
     return out, possible
 
 
+def _fits(chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, depth: int) -> bool:
+    """Whether the evidence of any depth below is surely no more than is handled at once."""
+    links = int(_links(pool, policy, side, entities, depth).sum())
+    for below in range(depth + 1, policy.max_depth):
+        links = min(links * policy.limit(below), len(pool.graph))
+    return links <= chain.generator(side, 0).links_at_once
+
+
 def _chunks(
     chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, depth: int
 ) -> Iterator[Longs]:
     """Places of entities that together have about as much evidence as is handled at once."""
-    indptr, known = pool.graph.rows[side].indptr, np.maximum(entities, 0)
-    degrees = np.where(entities >= 0, indptr[known + 1] - indptr[known], 0)
-    links = np.cumsum(np.minimum(degrees, policy.limit(depth)))
+    links = np.cumsum(_links(pool, policy, side, entities, depth))
     cuts = np.diff(links // chain.generator(side, 0).links_at_once).nonzero()[0] + 1
     yield from np.split(np.arange(len(entities)), cuts)
+
+
+def _links(pool: Pool, policy: Policy, side: Side, entities: Ints, depth: int) -> Longs:
+    """How much evidence each of some entities has at most."""
+    indptr, known = pool.graph.rows[side].indptr, np.maximum(entities, 0)
+    degrees = np.where(entities >= 0, indptr[known + 1] - indptr[known], 0)
+    return np.minimum(degrees, policy.limit(depth))
 
 
 def _layer(
