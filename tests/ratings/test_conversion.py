@@ -30,7 +30,9 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
     if draw(st.booleans()):
         columns["item"] = [f"item {item}" for item in items]
     if draw(st.booleans()):
-        columns["timestamp"] = noise.integers(0, draw(st.sampled_from([2, 10**10])), rows)
+        times = pl.Series(noise.integers(0, draw(st.sampled_from([2, 10**10])), rows))
+        dated = draw(st.booleans())
+        columns["timestamp"] = times.cast(pl.Datetime("ms")) if dated else times
     return pl.DataFrame(columns)
 
 

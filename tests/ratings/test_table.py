@@ -110,6 +110,20 @@ def test_times_become_seconds(times: Any, seconds: list[int]) -> None:
     assert ratings.frame["timestamp"].to_list() == seconds
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        pl.Series([900, 100]).cast(pl.Datetime("ms")),
+        ["2026-01-31T00:00:00.9Z", "2026-01-31T00:00:00.1Z"],
+        [1_600_000_000_900, 1_600_000_000_100],
+    ],
+    ids=["datetimes", "text", "milliseconds"],
+)
+def test_of_two_ratings_within_a_second_the_later_wins(times: Any) -> None:
+    ratings = Ratings.from_arrays([1, 1], [1, 1], [5, 2], times)
+    assert ratings.frame["rating"].to_list() == [5]
+
+
 def test_take_by_mask_and_by_index() -> None:
     ratings = Ratings.from_arrays([1, 2, 3], [1, 1, 1], [1, 2, 3])
     assert ratings.take([True, False, True]).frame["user_id"].to_list() == [1, 3]

@@ -89,7 +89,10 @@ def test_lists(bulk: Bulk, models: Models, recipe: str) -> None:
 def test_a_table_with_times_text_ids_and_an_item_that_everybody_rated(
     spark: SparkSession, models: Models, tmp_path: Path
 ) -> None:
-    """Skew: half of all ratings are of one item, and no block holds them all."""
+    """Skew: half of all ratings are of one item, and no block holds them all.
+
+    Of a pair rated twice within a second, the later rating holds, though it stands first.
+    """
     folder, _ = models
     users = [f"u{number}" for number in range(3000)]
     frame = pl.DataFrame(
@@ -97,11 +100,12 @@ def test_a_table_with_times_text_ids_and_an_item_that_everybody_rated(
             "user": users * 2,
             "item": [50] * 3000 + [1 + number % 200 for number in range(3000)],
             "stars": [1.0 + number % 5 for number in range(6000)],
-            "time": [9] * 6000,
+            "time": pl.Series([9] * 6000).cast(pl.Datetime("ms")),
         }
     )
-    earlier = frame.with_columns(stars=pl.lit(5.0), time=pl.lit(3, pl.Int64)).head(1000)
-    pl.concat([earlier, frame]).unique(maintain_order=True).write_parquet(tmp_path / "r.parquet")
+    earlier = frame.with_columns(stars=5.0, time=pl.col("time") - pl.duration(milliseconds=3))
+    table = pl.concat([frame, earlier.head(1000)]).unique(maintain_order=True)
+    table.write_parquet(tmp_path / "r.parquet")
     spark.read.parquet(str(tmp_path / "r.parquet")).createOrReplaceTempView("skewed")
     bulk = Bulk.over(read_source(spark, "table:skewed"), Shared.load(folder / "plus"), blocks=4)
     sizes = [len(row["indices"]) // 4 for row in bulk.evidence[Side.ITEM].toLocalIterator()]

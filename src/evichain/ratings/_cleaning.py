@@ -14,7 +14,8 @@ ROW = "number of the row"
 
 _SAMPLE = 1000
 _WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
-_DATES = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d")
+_DATES = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d")
+_MICROSECONDS = 10**6
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,11 @@ def clean(table: RawTable) -> tuple[pl.DataFrame, int]:
         frame = frame.drop(TIMESTAMP) if nothing else frame
     check(frame, table, names)
     frame, dropped = drop_duplicates(frame)
-    return _in_seconds(frame), dropped
+    if TIMESTAMP in frame.columns:
+        dates = _are_dates(rows, types[TIMESTAMP], table.where)
+        times = frame[TIMESTAMP]
+        frame = frame.with_columns(times // (_MICROSECONDS if dates else _a_second(times)))
+    return frame, dropped
 
 
 def no_ratings(table: RawTable) -> DataError:
@@ -82,7 +87,7 @@ def expressions(
             whole[column] = as_is.is_not_null() | pl.col(column).is_null()
     exact[RATING] = _number(RATING, types[RATING], table.where).cast(pl.Float32, strict=False)
     if TIMESTAMP in types:
-        exact[TIMESTAMP] = _seconds(rows, types[TIMESTAMP], table.where)
+        exact[TIMESTAMP] = _time(rows, types[TIMESTAMP], table.where)
     return exact, whole
 
 
@@ -129,16 +134,24 @@ def _number(column: str, dtype: pl.DataType, where: str) -> pl.Expr:
     )
 
 
-def _seconds(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> pl.Expr:
+def _time(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> pl.Expr:
+    """Dates in microseconds, to tell which of two within a second is the later; numbers as is."""
     value = pl.col(TIMESTAMP)
-    if isinstance(dtype, (pl.Date, pl.Datetime)):
-        return value.dt.epoch("s")
+    if not _are_dates(rows, dtype, where):
+        return _number(TIMESTAMP, dtype, where).cast(pl.Int64, strict=False)
+    if dtype != pl.String:
+        return value.dt.epoch("us")
+    text = value.str.strip_chars().str.replace(r"(Z|\+00:00)$", "")
+    dates = (text.str.to_datetime(form, strict=False, time_unit="us") for form in _DATES)
+    return pl.coalesce(date.dt.epoch("us") for date in dates)
+
+
+def _are_dates(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> bool:
+    """Whether times are dates, not numbers; of text the first rows tell."""
+    if dtype != pl.String:
+        return isinstance(dtype, (pl.Date, pl.Datetime))
     number = _number(TIMESTAMP, dtype, where).cast(pl.Int64, strict=False)
-    if dtype != pl.String or not rows.head(_SAMPLE).select(number.is_null().all()).collect().item():
-        return number
-    text = value.str.strip_chars().str.replace(r"(\.\d+)?(Z|\+00:00)?$", "")
-    dates = (text.str.to_datetime(form, strict=False, time_unit="ms") for form in _DATES)
-    return pl.coalesce(date.dt.epoch("s") for date in dates)
+    return bool(rows.head(_SAMPLE).select(number.is_null().all()).collect().item())
 
 
 def check(frame: pl.DataFrame, table: RawTable, names: dict[str, str], first: int = 0) -> None:
@@ -184,12 +197,7 @@ def _fail(
     )
 
 
-def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
-    """Bring milli-, micro- and nanoseconds to seconds: as seconds, 1e11 is the year 5138."""
-    if TIMESTAMP not in frame.columns:
-        return frame
-    typical = abs(float(np.median(frame[TIMESTAMP].to_numpy())))
-    for digits in (9, 6, 3):
-        if typical >= 10.0 ** (8 + digits):
-            return frame.with_columns(pl.col(TIMESTAMP) // 10**digits)
-    return frame
+def _a_second(times: pl.Series) -> int:
+    """How many milli-, micro- or nanoseconds these count to one: as seconds, 1e11 is 5138."""
+    typical = abs(float(np.median(times.to_numpy())))
+    return next((10**n for n in (9, 6, 3) if typical >= 10.0 ** (8 + n)), 1)

@@ -55,8 +55,12 @@ def _reason(text: str) -> str:
 
     >>> _reason("Job aborted\\n  File x.py\\nModuleNotFoundError: No module named 'evichain'\\n")
     "ModuleNotFoundError: No module named 'evichain'"
+    >>> _reason("KeyError: 1\\n\\nDuring handling of it, another exception:\\n\\nDataError: no id")
+    'DataError: no id'
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     raised = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception"))]
     python = [line for line in raised if "." not in line.split(":")[0]]
-    return (python or raised or lines or ["no reason given"])[0]
+    if python:
+        return python[-1]
+    return (raised or lines or ["no reason given"])[0]
