@@ -20,6 +20,7 @@ from evichain.errors import (
 )
 from evichain.evidence.pool import Pool
 from evichain.ratings.graph import Graph
+from evichain.ratings.side import Side
 from evichain.recipes import settings_for
 from evichain.testing import CHECKS, planted_blocks
 from evichain.testing.expectations import Check
@@ -124,6 +125,32 @@ def test_mistakes_are_named(model: REC, ask: Callable[[REC], Any], said: str) ->
 def test_odd_ids_are_merely_unknown(model: REC) -> None:
     found = model.predict([float("inf"), None, "", 0.5], [1, 1, 1, 1])  # type: ignore[list-item]
     assert all("unknown user" in (reason or "") for reason in found.reasons)
+
+
+def test_a_rating_off_the_scale_is_refused_and_changes_nothing() -> None:
+    model = small().fit(planted_blocks())
+    before = model.predict(3, [0, 1, 2]).estimates
+    with pytest.raises(DataError, match="the rating 77 of item 2 by user 7 is off the scale") as at:
+        model.add({"user": [3, 7], "item": [1, 2], "rating": [5, 77]})
+    assert "from 1 to 5" in str(at.value)
+    assert model.predict(3, [0, 1, 2]).estimates.tolist() == before.tolist()
+
+
+def test_a_continuous_scale_has_ends_that_are_not_sharp() -> None:
+    rated = np.linspace(-10, 10, 900, dtype=np.float32)
+    users, items = np.divmod(np.arange(900), 30)
+    model = small().fit(Ratings.from_arrays(users, items, rated))
+    model.add({"user": [99], "item": [3], "rating": [10.5]})
+    assert model.graph.rated(Side.USER, 30) == [(3, 10.0)]
+    with pytest.raises(DataError, match="off the scale"):
+        model.add({"user": [99], "item": [3], "rating": [13]})
+
+
+def test_ratings_may_be_named_instead_of_given(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    planted_blocks().frame.select("user_id", "item_id", "rating").write_csv(path)
+    found = small().fit(str(path)).evaluate(path)
+    assert found.rmse == small().fit(planted_blocks()).evaluate(planted_blocks()).rmse
 
 
 def test_add_equals_a_graph_that_had_the_ratings_from_the_start() -> None:

@@ -8,7 +8,16 @@ from typing import Any, Self, overload
 import numpy as np
 import torch
 
-from evichain.arguments import as_ratings, as_source, guest, how_many, is_id, known, listed
+from evichain.arguments import (
+    as_later,
+    as_ratings,
+    as_source,
+    guest,
+    how_many,
+    is_id,
+    known,
+    listed,
+)
 from evichain.engine import Engine
 from evichain.errors import DataError, ModelError, NotFittedError, SettingsError
 from evichain.evaluation import Evaluation, evaluate
@@ -91,7 +100,7 @@ class REC:
         device: str = "cpu",
         watch: Callable[[int, dict[str, float], Trainer], None] | None = None,
     ) -> Self:
-        """Train on ratings: a `Ratings`, or any table `Ratings.from_frame` takes.
+        """Train on ratings: a `Ratings`, a table that `Ratings.from_frame` takes, or a file's name.
 
         A `Graph`, or the path of a saved one, is learned from where it lies, however large. In
         each process of a `torch.distributed` group, all of them train one model together.
@@ -142,8 +151,11 @@ class REC:
         return self
 
     def add(self, ratings: Any) -> Self:
-        """Take in new ratings, users and items; nothing is retrained."""
-        self._state = self.engine.extended(as_ratings(ratings))
+        """Take in new ratings, users and items; nothing is retrained.
+
+        The scale is that of training: a rating that is not on it is refused.
+        """
+        self._state = self.engine.extended(as_later(ratings, self.graph.scale))
         return self
 
     def with_evidence(self, limit: int | None = None) -> "REC":

@@ -147,8 +147,10 @@ def test_time_split_tests_on_what_came_later() -> None:
 
 
 def test_time_split_needs_times() -> None:
-    with pytest.raises(SplitError, match="mine has no timestamps"):
+    with pytest.raises(SplitError, match="mine has ratings without a timestamp"):
         time_split(Ratings.from_arrays([1, 2], [1, 2], [1, 2], name="mine"))
+    with pytest.raises(SplitError, match="mine has ratings without a timestamp"):
+        time_split(Ratings.from_arrays([1, 2], [1, 2], [1, 2], [5, None], name="mine"))
 
 
 def test_given_split_agrees_on_the_kind_of_ids() -> None:

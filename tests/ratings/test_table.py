@@ -124,6 +124,22 @@ def test_of_two_ratings_within_a_second_the_later_wins(times: Any) -> None:
     assert ratings.frame["rating"].to_list() == [5]
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        [None, 7, None, 9],
+        np.array([np.nan, 7, np.nan, 9]),
+        ["", "7", None, " 9 "],
+        [None, "1970-01-01T00:00:07", "", "1970-01-01 00:00:09.25"],
+        pl.Series([None, 7000, None, 9000]).cast(pl.Datetime("ms")),
+    ],
+    ids=["numbers", "floats", "text", "dates as text", "dates"],
+)
+def test_a_time_that_is_not_known_comes_before_all_others(times: Any) -> None:
+    ratings = Ratings.from_arrays([1, 2, 2, 1], [1, 1, 1, 2], [1, 5, 2, 3], times)
+    assert ratings.frame.rows() == [(1, 1, 1.0, None), (2, 1, 5.0, 7), (1, 2, 3.0, 9)]
+
+
 def test_take_by_mask_and_by_index() -> None:
     ratings = Ratings.from_arrays([1, 2, 3], [1, 1, 1], [1, 2, 3])
     assert ratings.take([True, False, True]).frame["user_id"].to_list() == [1, 3]
@@ -143,7 +159,6 @@ def test_take_by_mask_and_by_index() -> None:
         (([1, 2], [1.0, 1.5], [1, 2]), "row 2: item_id 1.5 is no id"),
         (([1, 2], [True, False], [1, 2]), "item_id has type Boolean"),
         (([1, 2], [1, 2], [[1], [2]]), "rating has type List"),
-        (([1, 2], [1, 2], [1, 2], [1, None]), "row 2: timestamp is missing"),
         (([1, 2], [1, 2], [1]), "no table of ratings"),
         (([1, "a"], [1, 2], [1, 2]), "no table of ratings"),
         (([], [], []), "no ratings in it"),

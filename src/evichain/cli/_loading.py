@@ -26,12 +26,11 @@ class Parts(Generic[Source]):
 def load_source(data: str, split: str | None, seed: int) -> "Parts[Graph] | Parts[Ratings]":
     """As `load_parts`; but a saved graph that is not split is mapped instead of read."""
     from evichain.ratings.catalogue import local_path
+    from evichain.ratings.graph import Graph
 
     if split in (None, "none"):
         path = local_path(data)
-        if (path / "graph.json").is_file():
-            from evichain.ratings.graph import Graph
-
+        if Graph.is_at(path):
             graph = Graph.load(path)
             note(f"{data}: {len(graph):,} ratings, mapped")
             return Parts(graph)

@@ -54,9 +54,6 @@ def export(
     with open_store(store, create=False) as opened:
         found = opened.export(out, titles=titles, timestamps=timestamps, progress=True)
         name = opened.name
-    if timestamps and 0 < found.untimed < found.ratings:
-        gaps = f"{found.untimed:,} ratings have no timestamp"
-        note(f"{out}: {gaps}; to read it as ratings again, leave them all out: --no-timestamps")
     if json:
         print_json(
             {

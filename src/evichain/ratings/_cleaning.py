@@ -16,6 +16,7 @@ _SAMPLE = 1000
 _WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
 _DATES = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d")
 _MICROSECONDS = 10**6
+UNKNOWN_TIME = -(2**63)
 
 
 @dataclass(frozen=True)
@@ -43,16 +44,11 @@ def clean(table: RawTable) -> tuple[pl.DataFrame, int]:
     frame = _typed(rows, types, table)
     if frame.is_empty():
         raise no_ratings(table)
-    if TIMESTAMP in names and frame[TIMESTAMP].null_count() == len(frame):
-        # A column of nothing says nothing; one of which nothing is understood is an error.
-        nothing = rows.select(pl.col(TIMESTAMP).is_null().all()).collect().item()
-        frame = frame.drop(TIMESTAMP) if nothing else frame
     check(frame, table, names)
     frame, dropped = drop_duplicates(frame)
     if TIMESTAMP in frame.columns:
         dates = _are_dates(rows, types[TIMESTAMP], table.where)
-        times = frame[TIMESTAMP]
-        frame = frame.with_columns(times // (_MICROSECONDS if dates else _a_second(times)))
+        frame = _in_seconds(frame, _MICROSECONDS if dates else None)
     return frame, dropped
 
 
@@ -135,23 +131,37 @@ def _number(column: str, dtype: pl.DataType, where: str) -> pl.Expr:
 
 
 def _time(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> pl.Expr:
-    """Dates in microseconds, to tell which of two within a second is the later; numbers as is."""
+    """Times as numbers, dates in microseconds: so that of two within a second the later is told.
+
+    Where none is given, it is `UNKNOWN_TIME`, which comes before all others.
+    """
     value = pl.col(TIMESTAMP)
     if not _are_dates(rows, dtype, where):
-        return _number(TIMESTAMP, dtype, where).cast(pl.Int64, strict=False)
-    if dtype != pl.String:
-        return value.dt.epoch("us")
-    text = value.str.strip_chars().str.replace(r"(Z|\+00:00)$", "")
-    dates = (text.str.to_datetime(form, strict=False, time_unit="us") for form in _DATES)
-    return pl.coalesce(date.dt.epoch("us") for date in dates)
+        time = _number(TIMESTAMP, dtype, where).cast(pl.Int64, strict=False)
+    elif dtype != pl.String:
+        time = value.dt.epoch("us")
+    else:
+        text = value.str.strip_chars().str.replace(r"(Z|\+00:00)$", "")
+        dates = (text.str.to_datetime(form, strict=False, time_unit="us") for form in _DATES)
+        time = pl.coalesce(date.dt.epoch("us") for date in dates)
+    return pl.when(_is_given(dtype)).then(time).otherwise(pl.lit(UNKNOWN_TIME))
+
+
+def _is_given(dtype: pl.DataType) -> pl.Expr:
+    """Whether there is a time: pandas has NaN where there is none, and text nothing at all."""
+    value = pl.col(TIMESTAMP)
+    if dtype == pl.String:
+        return (value.str.strip_chars() != "").fill_null(False)
+    return (value.is_not_nan() if dtype.is_float() else value.is_not_null()).fill_null(False)
 
 
 def _are_dates(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> bool:
-    """Whether times are dates, not numbers; of text the first rows tell."""
+    """Whether times are dates, not numbers; of text the first ones tell."""
     if dtype != pl.String:
         return isinstance(dtype, (pl.Date, pl.Datetime))
     number = _number(TIMESTAMP, dtype, where).cast(pl.Int64, strict=False)
-    return bool(rows.head(_SAMPLE).select(number.is_null().all()).collect().item())
+    first = rows.filter(_is_given(dtype)).head(_SAMPLE)
+    return bool(first.select(number.is_null().all()).collect().item())
 
 
 def check(frame: pl.DataFrame, table: RawTable, names: dict[str, str], first: int = 0) -> None:
@@ -176,7 +186,7 @@ def check(frame: pl.DataFrame, table: RawTable, names: dict[str, str], first: in
     if TIMESTAMP in frame.columns:
         bad = frame[TIMESTAMP].is_null()
         if bad.any():
-            right = "It is seconds since 1970 or a date like 2026-01-31; or leave the column out."
+            right = "It is seconds since 1970, a date like 2026-01-31, or nothing."
             fail(bad, TIMESTAMP, "timestamp {} is no time", right)
 
 
@@ -197,7 +207,17 @@ def _fail(
     )
 
 
-def _a_second(times: pl.Series) -> int:
-    """How many milli-, micro- or nanoseconds these count to one: as seconds, 1e11 is 5138."""
-    typical = abs(float(np.median(times.to_numpy())))
-    return next((10**n for n in (9, 6, 3) if typical >= 10.0 ** (8 + n)), 1)
+def _in_seconds(frame: pl.DataFrame, a_second: int | None) -> pl.DataFrame:
+    """Times in seconds, null where there is none; without the column where there is none at all.
+
+    Args:
+        a_second: what times count to in a second; None where their size has to tell: as seconds,
+            1e11 is the year 5138.
+    """
+    known = frame[TIMESTAMP].replace(UNKNOWN_TIME, None)
+    if known.null_count() == len(known):
+        return frame.drop(TIMESTAMP)
+    if a_second is None:
+        typical = abs(float(np.median(known.drop_nulls().to_numpy())))
+        a_second = next((10**n for n in (9, 6, 3) if typical >= 10.0 ** (8 + n)), 1)
+    return frame.with_columns(known // a_second)

@@ -146,6 +146,11 @@ class Graph:
             save_ids(folder, side, self.ids[side])
         save_card(folder, self.scale, self.mean, self.titles)
 
+    @staticmethod
+    def is_at(folder: Path) -> bool:
+        """Whether a graph was saved there."""
+        return (folder / _CARD).is_file()
+
     @classmethod
     def load(cls, folder: Path) -> "Graph":
         """Map a saved graph into memory; nothing is read until it is used."""

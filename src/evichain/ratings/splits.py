@@ -87,13 +87,14 @@ def user_split(
 def time_split(ratings: Ratings, fraction: float = 0.8) -> Split:
     """Learn from the first `fraction` of the ratings in time and test on the later ones."""
     name = f"time:{fraction:g}"
-    if TIMESTAMP not in ratings.frame.columns:
+    times = ratings.frame[TIMESTAMP] if TIMESTAMP in ratings.frame.columns else None
+    if times is None or times.null_count():
         raise SplitError(
-            f"{ratings.name or 'the table'} has no timestamps",
+            f"{ratings.name or 'the table'} has ratings without a timestamp",
             where=name,
             right="Split it by rating (random:0.8) or by user (users:0.8).",
         )
-    order = np.argsort(ratings.frame[TIMESTAMP].to_numpy(), kind="stable")
+    order = np.argsort(times.to_numpy(), kind="stable")
     return _parted(ratings, order[_share(len(ratings), fraction, name) :], name)
 
 

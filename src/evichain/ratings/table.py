@@ -11,6 +11,7 @@ import polars as pl
 from evichain.errors import DataError
 from evichain.ratings._cleaning import ROW, RawTable, clean
 from evichain.ratings._columns import ITEM, RATING, TIMESTAMP, USER
+from evichain.ratings.scale import Scale
 
 Column = Sequence[Any] | npt.NDArray[Any] | pl.Series
 
@@ -24,7 +25,7 @@ class Ratings:
 
     Attributes:
         frame: user_id and item_id (Int64 or String each), rating (Float32) and, where the source
-            has it, timestamp (Int64, seconds since 1970).
+            has it, timestamp (Int64, seconds since 1970; null where it is not known).
         titles: item_id and title, where the source has them.
         duplicates: how many earlier ratings of a pair rated again were dropped.
         name: where it came from, as said to people.
@@ -85,6 +86,11 @@ class Ratings:
                 right="Give columns of one length, each of numbers or of strings.",
             ) from error
         return cls(kept, duplicates=dropped, name=name)
+
+    def on(self, scale: Scale) -> "Ratings":
+        """The same, cut to a scale."""
+        cut = pl.col(RATING).clip(scale.low, scale.high).cast(pl.Float32)
+        return replace(self, frame=self.frame.with_columns(cut))
 
     def take(self, rows: Column) -> "Ratings":
         """The ratings at a mask or at indices (each at most once), with the same titles."""

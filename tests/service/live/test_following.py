@@ -74,6 +74,23 @@ def test_a_rating_is_known_at_once_and_the_same_after_a_restart(model: REC, stor
     np.testing.assert_allclose(estimates(live.snapshot, "eve", range(8)), before, atol=1e-5)
 
 
+def test_what_is_off_the_scale_in_a_store_counts_as_its_ends(
+    model: REC, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    live = Following(model, store)
+    for rating in (5.0, 77.0):
+        store.put([("eve", 0, rating)])
+        found = estimates(live.settle(), "eve", range(8))
+        again = estimates(Following(model, store).snapshot, "eve", range(8))
+        np.testing.assert_allclose(again, found, atol=1e-5)
+        if rating == 5.0:
+            expected = found
+            assert not caplog.records
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert all("off the model's scale" in record.message for record in caplog.records)
+    assert len(caplog.records) == 2
+
+
 def test_follows_what_others_write(model: REC, store: Store, tmp_path: Path) -> None:
     live = Following(model, store)
     live.start()

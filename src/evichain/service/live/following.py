@@ -30,6 +30,8 @@ _REST = 1.0
 _JUDGED = 20
 """Of so many ratings that come at once, each is judged before it is learned from."""
 
+_OFF_SCALE = "ratings in the store are off the model's scale, and count as its ends"
+
 log = logging.getLogger("evichain.live")
 
 
@@ -125,7 +127,7 @@ class Following:
         for change in stored:
             match change:
                 case Rated():
-                    changes.append(Change(change.user, change.item, change.rating))
+                    changes.append(Change(change.user, change.item, self._cut(change.rating)))
                 case Unrated():
                     changes.append(Change(change.user, change.item))
                 case Erased():
@@ -137,6 +139,13 @@ class Following:
         if named:
             self.titles = self.titles.changed(named)
         live.apply(changes, version)
+
+    def _cut(self, rating: float) -> float:
+        """A rating on the model's scale, whatever others have written to the store."""
+        scale = self.model.graph.scale
+        if not scale.low <= rating <= scale.high:
+            log.warning(_OFF_SCALE, extra={"low": scale.low, "high": scale.high, "ratings": 1})
+        return min(max(rating, scale.low), scale.high)
 
     def _judge(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
         for change in changes:
@@ -154,11 +163,13 @@ class Following:
             # Among text, a table has them as text; the store must not get them twice.
             self._integers = tuple(frozenset(map(str, stored.integers(side))) for side in Side)
         engine = self.model.engine
-        graph = Graph.build(ratings) if len(ratings) else engine.graph.emptied()
+        scale = engine.graph.scale
+        off = int((~ratings.frame["rating"].is_between(scale.low, scale.high)).sum())
+        if off:
+            log.warning(_OFF_SCALE, extra={"low": scale.low, "high": scale.high, "ratings": off})
+        graph = Graph.build(ratings.on(scale)) if len(ratings) else engine.graph.emptied()
         pool = Pool.of(graph, engine.pool.ids)
-        live = LiveEngine(
-            Engine(engine.chain, pool, engine.settings), version, scale=engine.graph.scale
-        )
+        live = LiveEngine(Engine(engine.chain, pool, engine.settings), version, scale=scale)
         log.info("built from the store", extra={"version": version, "ratings": len(ratings)})
         return live, Titles.of(titles)
 
