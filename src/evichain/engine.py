@@ -12,10 +12,12 @@ from evichain.evidence.guest import guest_evidence
 from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Trace
 from evichain.kernels import Floats, Ints
+from evichain.listing import lists
 from evichain.model.chain import Chain
 from evichain.model.embeddings import embeddings
 from evichain.model.inference import Ends, ends, estimates, read
 from evichain.model.tracing import trace
+from evichain.progress import progress as progress_bar
 from evichain.protocol import Predictions
 from evichain.ranking import Pairs, Ranking, rank
 from evichain.ratings.graph import Graph
@@ -89,6 +91,27 @@ class Engine:
                 if not there[side][row]
             )
         return Predictions(found, reasons, deviations, self.bounds)
+
+    def lists(
+        self, users: Ints, n: int, *, exclude_seen: bool = True, progress: bool = False
+    ) -> pl.DataFrame:
+        """The items that users would rate highest, as rows of one table."""
+        names, titles = (ids.values for ids in self.graph.ids)
+        nothing = np.empty(0, np.int64), np.empty(0, np.int32)
+        seen = self._seen(users) if exclude_seen else nothing
+        parts = []
+        with progress_bar("Listing", len(users), enabled=progress, unit="users") as bar:
+            for found in lists(self.users(users), self.items, seen, n):
+                columns = {
+                    "user_id": names[users[found.users]],
+                    "rank": found.ranks,
+                    "item_id": titles[found.items],
+                    "estimate": self.within_scale(found.scores),
+                    "deviation": found.deviations,
+                }
+                parts.append(pl.DataFrame(columns, schema_overrides={"deviation": pl.Float32}))
+                bar(found.asked)
+        return pl.concat(parts)
 
     def rank(self, users: Ints, relevant: Pairs, n: int, *, progress: bool = False) -> Ranking:
         """How good the lists are that users get; UNKNOWN may be among them.

@@ -73,7 +73,7 @@ def rank(
     with progress_bar("Ranking", len(users), enabled=progress, unit="users") as bar:
         for start in range(0, len(users), step):
             part = slice(start, min(start + step, len(users)))
-            rated, liked = _part(seen, part), _part(relevant, part)
+            rated, liked = of_users(seen, part), of_users(relevant, part)
             lists = best_items(users[part], items, (there[0][part], there[1]), rated, n)
             covered[lists[lists != NOTHING]] = True
             hits, counts = _hits(lists, len(items), rated, liked)
@@ -112,6 +112,8 @@ def top(scores: Floats, n: int) -> npt.NDArray[np.int64]:
     [[1, 3, 0, -1]]
     """
     rest = scores.shape[1] - min(n, scores.shape[1])
+    if rest == scores.shape[1]:
+        return np.empty((len(scores), 0), np.int64)
     highest = np.argpartition(scores, rest, axis=1)[:, rest:]
     found = np.take_along_axis(scores, highest, axis=1)
     order = np.lexsort((highest, -found), axis=1)
@@ -218,8 +220,8 @@ def _by_user(pairs: Pairs) -> Pairs:
     return who[order], what[order]
 
 
-def _part(pairs: Pairs, part: slice) -> Pairs:
-    """The pairs of some users, who are counted from the first of them."""
+def of_users(pairs: Pairs, part: slice) -> Pairs:
+    """Of pairs sorted by user, those of some users, who are counted from the first of them."""
     first, last = np.searchsorted(pairs[0], (part.start, part.stop))
     return pairs[0][first:last] - part.start, pairs[1][first:last]
 

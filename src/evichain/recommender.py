@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self, overload
 
 import numpy as np
+import polars as pl
 import torch
 
 from evichain.arguments import (
@@ -239,6 +240,27 @@ class REC:
             )
             for i in found.tolist()
         ]
+
+    def recommend_all(
+        self,
+        users: ManyIds | None = None,
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        progress: bool = False,
+    ) -> pl.DataFrame:
+        """Lists for many users, everyone by default, as one table.
+
+        Rows of user_id, `rank` (from 1), item_id, `estimate` and `deviation` (null where it is
+        not known), list after list; none for users of whom nothing can be said.
+        """
+        graph = self.graph
+        if users is None:
+            asked = np.arange(len(graph.ids[Side.USER]), dtype=np.int32)
+        else:
+            asked = np.array([known(graph, Side.USER, user) for user in listed(users)], np.int32)
+        count = how_many(n)
+        return self.engine.lists(asked, count, exclude_seen=exclude_seen, progress=progress)
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""

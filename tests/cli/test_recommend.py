@@ -2,6 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import Result
 
@@ -72,3 +73,23 @@ def test_what_cannot_be_answered_is_refused(
 
 def test_a_stranger_is_told_of_rated(refused: Refused, model: Path) -> None:
     assert "--rated" in refused("recommend", model, "nobody")[1]
+
+
+def test_for_everyone_into_a_file(
+    run: Run, run_json: RunJson, refused: Refused, model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "lists.csv"
+    told = run_json("recommend", model, "--everyone", "-n", 3, "--out", out)
+    expected = REC.load(model).recommend_all(n=3)
+    assert told["recommendations"] == len(expected)
+    assert told["users"] == expected["user_id"].n_unique()
+    found = pl.read_csv(out)
+    assert found.select("user_id", "rank", "item_id").rows() == expected[:, :3].rows()
+    assert "already exists" in refused("recommend", model, "--everyone", "--out", out)[0]
+    assert "is for --everyone" in refused("recommend", model, "1", "--out", out)[0]
+    assert "is for --everyone" in refused("recommend", model, "--everyone")[0]
+    assert ".xlsx" in refused("recommend", model, "--everyone", "--out", tmp_path / "a.xlsx")[0]
+    assert (
+        "lists of 2"
+        in run("recommend", model, "--everyone", "-n", 2, "--out", out, "--force").stderr
+    )

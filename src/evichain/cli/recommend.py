@@ -1,12 +1,14 @@
-"""`evichain recommend`: the best items for someone, or the items most like another."""
+"""`evichain recommend`: the best items for someone or everyone, or the items most like another."""
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evichain.cli._errors import OptionError, unknown_means
-from evichain.cli._options import Json, Model, examples, single
+from evichain.cli._everyone import list_everyone
+from evichain.cli._options import Force, Json, Model, examples, single
 from evichain.cli._output import Cell, note, print_json, print_table
 from evichain.cli._titles import title_of
 
@@ -22,6 +24,7 @@ verb = single()
         "evichain recommend model 42 -n 5 --include-seen --json",
         "evichain recommend model --rated 50=5 --rated 181=4 --rated 258=1",
         "evichain recommend model --similar-to 50",
+        "evichain recommend model --everyone --out lists.parquet",
     )
 )
 def recommend(
@@ -47,6 +50,17 @@ def recommend(
         str | None,
         typer.Option(metavar="ITEM", help="List the items most like this one.", show_default=False),
     ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--everyone", help="Lists for all users of the model, into --out.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where the lists of --everyone go: .csv, .tsv, .parquet or .ndjson.",
+            show_default=False,
+        ),
+    ] = None,
     caution: Annotated[
         float,
         typer.Option(
@@ -56,12 +70,21 @@ def recommend(
             "that tells deviations.",
         ),
     ] = 0.0,
+    force: Force = False,
     json: Json = False,
 ) -> None:
-    """Recommend items, for a user or for someone who is not in the data."""
-    if sum((user is not None, bool(rated), similar_to is not None)) != 1:
-        right = "Give a user, or what someone rated with --rated, or --similar-to ITEM."
+    """Recommend items, for a user, for someone who is not in the data, or for everyone."""
+    if sum((user is not None, bool(rated), similar_to is not None, everyone)) != 1:
+        right = "Give a user, or what someone rated with --rated, or --similar-to, or --everyone."
         raise OptionError("there is not one way to tell for whom", right=right)
+    if everyone != (out is not None):
+        right = "Give both or none: evichain recommend MODEL --everyone --out lists.csv."
+        raise OptionError("is for --everyone, which needs it", where="--out", right=right)
+    if out is not None:
+        if caution:
+            raise OptionError("is not for --everyone", where="--caution", right="Leave it out.")
+        list_everyone(model, out, n, exclude_seen=not include_seen, force=force, json=json)
+        return
     pairs = _parsed(rated or [])
 
     from evichain.recommender import REC

@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from evichain.kernels import Floats, Ints, Longs
+from evichain.listing import Listed
+from evichain.listing import lists as best
 from evichain.model.inference import Ends, read
-from evichain.ranking import NOTHING, best_items
 from evichain.ratings._columns import ITEM, USER
 from evichain.ratings.side import Side
 from evichain.spark.columns import from_bytes, places_among, whole
@@ -25,8 +25,6 @@ _USERS_A_BLOCK = 1 << 16
 _ITEMS_A_BLOCK = 1 << 17
 _SEEN_A_BLOCK = 1 << 22
 """How many ratings a task is told of, so that it leaves out what users have seen."""
-_SCORES = 1 << 22
-"""How many scores are held at a time."""
 
 
 def lists(
@@ -105,49 +103,21 @@ def _lists(shared: Shared, left: pa.Table, right: pa.Table, n: int) -> Iterator[
     who, what = places_among(seen[USER], names), places_among(seen[ITEM], titles)
     kept = (who >= 0) & (what >= 0)
     order = np.argsort(who[kept], kind="stable")
-    who, what = who[kept][order], what[kept][order]
-    step = max(1, _SCORES // max(1, len(titles)))
-    yield _table(users, items, names, titles, np.empty((0, 0), np.int64), 0, shared)
-    if not len(titles):
-        return
-    for start in range(0, len(names), step):
-        stop = min(start + step, len(names))
-        first, last = np.searchsorted(who, (start, stop))
-        found = best_items(
-            users.vectors[start:stop],
-            items.vectors,
-            (users.told[start:stop], items.there),
-            (who[first:last].astype(np.int64) - start, what[first:last]),
-            n,
-        )
-        yield _table(users, items, names, titles, found, start, shared)
+    pairs = who[kept][order].astype(np.int64), what[kept][order]
+    return (_table(found, names, titles, shared) for found in best(users, items, pairs, n))
 
 
-def _table(
-    users: Ends,
-    items: Ends,
-    names: pa.Array,
-    titles: pa.Array,
-    found: Longs,
-    start: int,
-    shared: Shared,
-) -> pa.Table:
-    user, rank = np.nonzero(found != NOTHING)
-    item = found[user, rank]
-    user = user + start
-    scores: Floats = np.einsum("ij,ij->i", users.vectors[user], items.vectors[item])
-    deviations = pa.nulls(len(user), pa.float32())
-    if users.doubts is not None and items.doubts is not None:
-        deviations = pa.array(np.exp(users.doubts[user] + items.doubts[item]))
-    ranks: Ints = (rank + 1).astype(np.int32)
+def _table(found: Listed, names: pa.Array, titles: pa.Array, shared: Shared) -> pa.Table:
+    doubts = found.deviations
+    unknown = pa.nulls(len(found.users), pa.float32())
     return pa.table(
         {
-            USER: names.take(pa.array(user)),
-            "rank": pa.array(ranks),
-            ITEM: titles.take(pa.array(item)),
-            "score": pa.array(scores),
-            "estimate": pa.array(shared.told(scores)),
-            "deviation": deviations,
+            USER: names.take(pa.array(found.users)),
+            "rank": pa.array(found.ranks),
+            ITEM: titles.take(pa.array(found.items)),
+            "score": pa.array(found.scores),
+            "estimate": pa.array(shared.told(found.scores)),
+            "deviation": unknown if doubts is None else pa.array(doubts),
         }
     )
 
