@@ -127,6 +127,17 @@ def test_a_run_is_logged_and_resumed(
     assert run_json(*arguments, "--force")["test_rmse"] == first["test_rmse"]
 
 
+def test_all_that_is_written_can_be_read_by_the_same_people(
+    run: Run, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    (tmp_path / "usual").touch()
+    places = ("--out", tmp_path / "model", "--run", tmp_path / "run")
+    assert run("train", data, *places, *small).exit_code == 0
+    modes = {path: path.stat().st_mode for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path.suffix for path in modes} >= {".safetensors", ".json", ".npy"}
+    assert len(set(modes.values())) == 1, modes
+
+
 def test_resuming_where_nothing_began(
     run: Run, data: Path, tmp_path: Path, small: list[str]
 ) -> None:

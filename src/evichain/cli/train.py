@@ -131,7 +131,7 @@ def train(
         "seed": seed,
         "recipe": recipe,
         **scores(evaluation),
-        "paper_rmse": paper_rmse(data, name),
+        "paper_rmse": paper_rmse(data, name, seen),
         "seen": seen,
         "train_ratings": len(learned),
         "later_ratings": len(parts.later) if parts.later is not None else 0,
