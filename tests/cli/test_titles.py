@@ -6,6 +6,7 @@ import pytest
 from evichain.cli._titles import as_known, named, title_of
 from evichain.ratings import Ratings, Side
 from evichain.ratings.graph import Graph
+from evichain.ratings.ids import Id
 
 
 @pytest.fixture
@@ -24,6 +25,6 @@ def test_the_title_of_what_was_typed(graph: Graph, typed: str, said: str) -> Non
 
 
 def test_ids_have_the_type_of_the_data_where_it_has_them(graph: Graph) -> None:
-    typed = ["7", 0, "8", "07", "x", "9" * 30]
+    typed: list[Id] = ["7", 0, "8", "07", "x", "9" * 30]
     assert as_known(graph, Side.ITEM, typed) == [7, 0, *typed[2:]]
     assert as_known(graph, Side.USER, ["a", 5, "7", 8]) == ["a", "5", "7", 8]

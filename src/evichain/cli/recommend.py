@@ -89,11 +89,11 @@ def recommend(
         note("nothing: no chain of evidence leads to a prototype, or everything has been seen")
     if json:
         key = "similar" if similar_to is not None else "recommendations"
-        whom, like = (
+        asker, like = (
             None if given is None else as_known(loaded.graph, side, [given])[0]
             for side, given in zip(Side, (user, similar_to), strict=True)
         )
-        print_json({"user": whom, "rated": pairs or None, "similar_to": like, key: rows})
+        print_json({"user": asker, "rated": pairs or None, "similar_to": like, key: rows})
         return
     figure = "similarity" if similar_to is not None else "estimate"
     _print(title, figure, rows)
