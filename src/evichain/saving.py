@@ -9,13 +9,14 @@ from typing import Any
 
 from polars.exceptions import PolarsError
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from evichain.errors import ModelError
 from evichain.places import beside
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
+from evichain.tensors import write_tensors
 
 _FORMAT = 1
 _CARD = "model.json"
@@ -59,7 +60,7 @@ def save_model(saved: Saved, path: Path) -> None:
 
 def _write(saved: Saved, folder: Path) -> None:
     saved.graph.save(folder / _GRAPH)
-    save_file({n: w.contiguous() for n, w in saved.weights.items()}, folder / _WEIGHTS)
+    write_tensors(saved.weights, folder / _WEIGHTS)
     card = {
         "format": _FORMAT,
         "evichain": version("evichain"),

@@ -132,6 +132,26 @@ def test_a_folder_with_something_of_someone_else_is_kept_whole(
     assert len(list(mine.iterdir())) == 3
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("convert", "{data}", "{out}"),
+        ("split", "{data}", "random:0.5", "--out", "{out}"),
+        ("generate", "--ratings", "3000", "--out", "{out}"),
+    ],
+    ids=lambda verb: verb[0],
+)
+def test_no_folder_takes_the_place_of_a_file(
+    refused: Refused, data: Path, tmp_path: Path, verb: tuple[str, ...]
+) -> None:
+    out = tmp_path / "mine.graph"
+    out.write_text("mine")
+    arguments = [one.format(data=data, out=out) for one in verb]
+    for options in ([], ["--force"]):
+        assert refused("data", *arguments, *options)[0] == f"error: {out}: is no folder"
+    assert out.read_text() == "mine"
+
+
 def test_convert_to_nothing_known(refused: Refused, data: Path, tmp_path: Path) -> None:
     for name in ("out.xlsx", "out"):
         lines = refused("data", "convert", data, tmp_path / name)

@@ -37,7 +37,7 @@ def test_every_verb_has_help_with_examples_and_json(run: Run, verb: tuple[str, .
     result = run(*verb, "--help")
     assert result.exit_code == 0
     assert f"Examples:\n    evichain {' '.join(verb)}" in result.stdout
-    assert "--json" in result.stdout
+    assert ("--json-logs " if verb == ("serve",) else "--json ") in result.stdout
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -7,6 +7,7 @@ from typer.testing import Result
 
 from evichain.cli._scores import paper_rmse
 from evichain.ratings import load_split
+from evichain.recipes import PAPER_RMSE
 from evichain.recommender import REC
 
 Run = Callable[..., Result]
@@ -120,6 +121,16 @@ def test_the_papers_figure_stands_only_beside_its_own_protocol(
     data: str, split: str, figure: float | None
 ) -> None:
     assert paper_rmse(data, split) == figure
+
+
+def test_nothing_stands_beside_an_error_on_what_was_seen(
+    run: Run, run_json: RunJson, model: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PAPER_RMSE, (str(data), "random:0.8"), 0.91)
+    arguments = ("evaluate", model, data, "--split", "random:0.8", "--top", 0)
+    assert "(the paper: 0.910)" in run(*arguments).stdout
+    assert "the paper" not in run(*arguments, "--seed", 5).stdout
+    assert run_json(*arguments, "--seed", 5)["paper_rmse"] is None
 
 
 @pytest.mark.parametrize("verb", [["evaluate", "x.csv"], ["info"], ["recommend", "1"]])

@@ -39,8 +39,24 @@ def test_a_file_of_the_kind_that_its_name_tells(
     text = out.read_text(encoding="utf-8")
     assert text.startswith({"why.svg": "<", "why.json": "{", "why.txt": "user 1"}[name])
     assert "already exists" in refused(*arguments)[0]
-    assert run_json(*arguments, "--force")["written"] == str(out)
+    told = run_json(*arguments, "--force")
+    assert (told["user"], told["item"], told["written"]) == (1, 100, str(out))
     assert list(tmp_path.iterdir()) == [out]
+
+
+def test_an_ending_that_tells_nothing_is_refused_before_any_work(
+    run: Run, refused: Refused, model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "why.png"
+    first, second = refused("explain", tmp_path / "no model", 1, 100, "--out", out)
+    assert first == f"error: {out}: nothing can be written as .png"
+    assert all(ending in second for ending in (".txt", ".json", ".svg"))
+    assert not out.exists()
+    plain = tmp_path / "why"
+    assert run("explain", model, 1, 100, "--out", plain).exit_code == 0
+    assert plain.read_text(encoding="utf-8").startswith("user 1")
+    assert run("explain", model, 1, 100, "--out", out, "--format", "svg").exit_code == 0
+    assert out.read_text(encoding="utf-8").startswith("<svg")
 
 
 @pytest.mark.parametrize(

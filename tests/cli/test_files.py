@@ -71,6 +71,17 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_be_put_there(
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_takes_the_place_of_no_file_and_no_link(tmp_path: Path, force: bool) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("mine")
+    link.symlink_to(_folder(tmp_path / "model", ["model.json"]))
+    for path, said in ((file, "is no folder"), (link, "is a link, and no folder")):
+        with pytest.raises(OutputError, match=f"{path}: {said}"):
+            check_free(path, force=force, folder=True)
+    check_free(file, force=True)
+
+
 def test_folders_above_are_made_when_something_is_written(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "out.txt"
     check_place(path)

@@ -28,8 +28,14 @@ def test_one_pair(run: Run, run_json: RunJson, model: Path) -> None:
     expected = REC.load(model).predict(1, 100)
     assert found["estimate"] == pytest.approx(expected.estimate)
     assert (found["reason"], found["title"]) == (None, "Film 0 (1990)")
+    assert (found["user"], found["item"]) == (1, 100)
     shown = run("predict", model, "--user", 1, "--item", 100).stdout
+    assert shown.startswith("user 1, Film 0 (1990)\n")
     assert f"{expected.estimate:.3f}" in shown
+    found = run_json("predict", model, "--user", 1, "--item", 999)
+    assert (found["user"], found["item"]) == (1, "999")
+    shown = run("predict", model, "--user", 1, "--item", 999).stdout
+    assert shown.startswith("user 1, item 999\n")
 
 
 def test_a_stranger_gets_what_is_usual_and_the_reason(run_json: RunJson, model: Path) -> None:
@@ -79,7 +85,8 @@ def test_brackets_and_stars_in_a_path_mean_themselves(tmp_path: Path, suffix: st
 def test_pairs_as_json(run_json: RunJson, model: Path, pairs: Path) -> None:
     found = run_json("predict", model, "--pairs", pairs)
     assert (found["pairs"], found["impossible"], found["written"]) == (3, 1, None)
-    assert [row["user_id"] for row in found["predictions"]] == ["1", "nobody", "2"]
+    assert [row["user_id"] for row in found["predictions"]] == [1, "nobody", 2]
+    assert [row["item_id"] for row in found["predictions"]] == [100, 101, 100]
     out = pairs.with_name("out.csv")
     found = run_json("predict", model, "--pairs", pairs, "--out", out)
     assert (found["written"], found["predictions"]) == (str(out), None)
@@ -104,6 +111,7 @@ def test_half_a_question_is_refused(refused: Refused, model: Path, options: list
     [
         ("a.csv", "user_id,movie\n1,\n", "row 2: an id is missing"),
         ("a.csv", "user_id,thing\n1,2\n", "item_id"),
+        ("a.csv", "user,uid,item\n1,2,3\n", "each of 'user', 'uid' could be the user_id"),
         ("a.csv", "user_id,item_id\n", "no pairs"),
         ("a.csv", "", "cannot be read"),
         ("a.parquet", "user_id,item_id\n", "cannot be read"),

@@ -16,7 +16,9 @@ Refused = Callable[..., list[str]]
 
 def test_for_a_user(run: Run, run_json: RunJson, model: Path) -> None:
     expected = REC.load(model).recommend(1, 4)
-    found = run_json("recommend", model, 1, "-n", 4)["recommendations"]
+    told = run_json("recommend", model, 1, "-n", 4)
+    assert (told["user"], told["similar_to"]) == (1, None)
+    found = told["recommendations"]
     assert [row["item"] for row in found] == [one.item for one in expected]
     assert [row["title"] for row in found] == [one.title for one in expected]
     assert [row["estimate"] for row in found] == pytest.approx([o.estimate for o in expected])
@@ -43,7 +45,9 @@ def test_for_someone_who_is_not_in_the_data(run: Run, run_json: RunJson, model: 
 
 
 def test_similar_items(run: Run, run_json: RunJson, model: Path) -> None:
-    found = run_json("recommend", model, "--similar-to", 100, "-n", 3)["similar"]
+    told = run_json("recommend", model, "--similar-to", 100, "-n", 3)
+    assert (told["user"], told["similar_to"]) == (None, 100)
+    found = told["similar"]
     expected = REC.load(model).similar_items(100, 3)
     assert [row["item"] for row in found] == [one.item for one in expected]
     assert "Like Film 0 (1990)" in run("recommend", model, "--similar-to", 100).stdout

@@ -22,6 +22,23 @@ def test_settings_of_spark(refused: Refused, model: Path, tmp_path: Path, text: 
     assert "is no setting of Spark" in refused(*asked)[0]
 
 
+def test_what_is_no_parquet(refused: Refused, model: Path, tmp_path: Path) -> None:
+    mine, folder = tmp_path / "my ratings.csv", tmp_path / "mine"
+    folder.mkdir()
+    for path in (mine, folder / "u.data"):
+        path.write_text("1\t2\t3\n")
+    out = ("--out", tmp_path / "out")
+    first, second = refused("spark", "recommend", model, mine, *out)
+    assert first == f"error: {mine}: is no Parquet file"
+    assert second == f"evichain data convert '{mine}' '{tmp_path}/my ratings.parquet'"
+    first, second = refused("spark", "embed", model, folder, *out)
+    assert first == f"error: {folder}: no file in it is Parquet"
+    assert second == f"evichain data convert {folder} {folder}.parquet"
+    first, second = refused("spark", "score", model, "table:ratings", "--pairs", mine, *out)
+    assert first == f"error: {mine}: is no Parquet file"
+    assert "convert" not in second
+
+
 def test_no_model(refused: Refused, tmp_path: Path) -> None:
     asked = ("spark", "embed", tmp_path / "none", "r.parquet", "--out", tmp_path / "out")
     assert "there is no model here" in refused(*asked)[0]

@@ -44,6 +44,20 @@ def test_without_a_split_nothing_is_tested(run: Run, data: Path, small: list[str
         assert "parameters" in result.stdout
 
 
+def test_a_model_that_nobody_keeps_is_pointed_out_before_it_is_trained(
+    run: Run, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    told = run("train", data, *small).stderr
+    assert "Nothing of the model will be kept" in told.partition("Training")[0]
+    assert "--out" in told
+    for options in (
+        ["--split", "random:0.8"],
+        ["--out", tmp_path / "model"],
+        ["--run", tmp_path / "run"],
+    ):
+        assert "will be kept" not in run("train", data, *small, *options).stderr
+
+
 def test_the_table_and_what_goes_to_stderr(run: Run, data: Path, small: list[str]) -> None:
     result = run("train", data, "--split", "kfold:5/1", *small)
     assert "test RMSE" in result.stdout
@@ -111,6 +125,17 @@ def test_a_run_is_logged_and_resumed(
     assert lines[0] == f"error: {folder}: already holds a run"
     assert run_json(*arguments, "--resume")["test_rmse"] == first["test_rmse"]
     assert run_json(*arguments, "--force")["test_rmse"] == first["test_rmse"]
+
+
+def test_all_that_is_written_can_be_read_by_the_same_people(
+    run: Run, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    (tmp_path / "usual").touch()
+    places = ("--out", tmp_path / "model", "--run", tmp_path / "run")
+    assert run("train", data, *places, *small).exit_code == 0
+    modes = {path: path.stat().st_mode for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path.suffix for path in modes} >= {".safetensors", ".json", ".npy"}
+    assert len(set(modes.values())) == 1, modes
 
 
 def test_resuming_where_nothing_began(
@@ -198,6 +223,16 @@ def test_an_output_in_a_place_that_cannot_be(refused: Refused, data: Path, tmp_p
     for option in ("--out", "--run"):
         lines = refused("train", data, option, file / "model")
         assert lines[0] == f"error: {file}: is no folder"
+
+
+def test_a_file_in_the_place_of_the_model_is_kept(
+    refused: Refused, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    monkeypatch.setattr(REC, "fit", lambda *_, **__: pytest.fail("it was trained"))
+    assert refused("train", data, "--out", file, "--force")[0] == f"error: {file}: is no folder"
+    assert file.read_text() == "mine"
 
 
 def test_nothing_to_watch(run_json: RunJson, data: Path, small: list[str]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evichain.errors import DataError
-from evichain.evidence.trace import Piece, Trace
+from evichain.evidence.trace import ADDITIVE, NONE, REMOVAL, Piece, Trace
 from evichain.ratings.side import Side
 from evichain.testing import CheckError, check_trace
 
@@ -58,6 +58,13 @@ def test_pruned_traces_still_add_up(trace: Trace, depth: int, pieces: int) -> No
     assert all(piece.depth <= depth for piece in everything(pruned))
     assert all(len(piece.pieces) <= pieces for piece in everything(pruned))
     assert trace.pruned(depth=9, pieces=9) == trace
+
+
+def test_where_there_is_no_chain_contributions_are_of_no_kind() -> None:
+    trace = replace(small(), reason="no chain")
+    assert (small().kind, trace.kind) == (ADDITIVE, NONE)
+    assert replace(trace, kind=REMOVAL).kind == NONE
+    check_trace(trace)
 
 
 def everything(trace: Trace) -> list[Piece]:

@@ -86,7 +86,7 @@ def test_rows_of_json_are_named(tmp_path: Path, line: str, row: int, what: str) 
         ("a.csv", "user_id,item_id,rating\n\n\n", "no ratings in it"),
         ("a.csv", PNG, "is a PNG image, not text"),
         ("a.csv", b"MZ\0\1\2\3", "is binary data, not text"),
-        ("a.csv", "user_id,item_id,rating\n1,2,3\n".encode("utf-16"), "is UTF-16 text, not text"),
+        ("a.csv", "user_id,item_id,rating\n1,2,3\n".encode("utf-16"), "is UTF-16 text, not UTF-8"),
         ("a.csv", "<!DOCTYPE html>\n<html></html>\n", "is no CSV file"),
         ("a.tsv", GOOD, "is no TSV file: a tab is missing"),
         ("a.inter", GOOD, "is no INTER file: a tab is missing"),
@@ -106,6 +106,40 @@ def test_files_that_are_no_ratings(
     tmp_path: Path, name: str, content: str | bytes, what: str
 ) -> None:
     assert what in fault(tmp_path / name, content).what
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "right"),
+    [
+        ("a.csv", GOOD.encode() + b"caf\xe9,2,3\n", "Save it as UTF-8."),
+        ("a.ndjson", b'{"user": "caf\xe9", "item": 2, "rating": 3}\n', "Save it as UTF-8."),
+        ("a.csv", GOOD.encode("utf-16"), "Save it as UTF-8."),
+        ("a.parquet", b"PAR1" + b"\1" * 50, "Copy or download it again."),
+        ("a.csv.gz", gzip.compress(MANY.encode())[:-9], "Copy or download it again."),
+    ],
+)
+def test_what_would_be_right_fits_the_fault(
+    tmp_path: Path, name: str, content: bytes, right: str
+) -> None:
+    assert fault(tmp_path / name, content).right == right
+
+
+@pytest.mark.parametrize(
+    ("header", "each"),
+    [
+        ("user,uid,item,rating", "each of 'user', 'uid' could be the user_id"),
+        ("user_id,userId,item,rating", "each of 'user_id', 'userId' could be the user_id"),
+        ("user,movieId,movie,rating", "each of 'movieId', 'movie' could be the item_id"),
+        ("user,item,rating,rating", "each of 'rating', 'rating' could be the rating"),
+        ("user,item,score,stars", "each of 'score', 'stars' could be the rating"),
+        ("user,item,rating,time,date", "each of 'time', 'date' could be the timestamp"),
+    ],
+)
+def test_columns_that_could_both_be_one(tmp_path: Path, header: str, each: str) -> None:
+    row = ",".join("7" for _ in header.split(","))
+    error = fault(tmp_path / "a.csv", f"{header}\n{row}\n")
+    assert error.what == each
+    assert error.right.endswith(f"call only that one {each.split()[-1]}.")
 
 
 def test_an_unknown_format_lists_the_known(tmp_path: Path) -> None:

@@ -107,6 +107,12 @@ def test_format_overrules_name_and_content(tmp_path: Path) -> None:
     assert read_ratings(path, format="tsv").frame.rows() == [(1, 2, 3.0)]
 
 
+def test_a_columns_very_name_wins_over_its_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("user,user_id,item,Item-ID,score,rating,time,timestamp\n1,2,3,4,5,6,7,8\n")
+    assert read_ratings(path).frame.rows() == [(2, 4, 6.0, 8)]
+
+
 def test_half_stars_and_no_times(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("1,2,0.5\n1,3,-2\n")

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from evichain import REC
 from evichain.errors import DataError, SettingsError
 from evichain.ratings.synthetic import CARD, Synthetic
+from evichain.spark.faults import SparkError
 from evichain.spark.shared import Shared
 from evichain.spark.source import read_pairs, read_source
 from evichain.testing import planted_blocks
@@ -51,6 +52,13 @@ def test_nothing_there(spark: SparkSession, tmp_path: Path) -> None:
         read_source(spark, str(tmp_path / "other.parquet"))
     with pytest.raises(DataError, match="no column for user_id among"):
         read_pairs(spark, str(tmp_path / "other.parquet"))
+
+
+def test_what_java_said_of_it(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "mine.parquet"
+    path.write_text("user_id,item_id,rating\n1,2,3\n")
+    with pytest.raises(SparkError, match=r"is not a Parquet file"):
+        read_source(spark, str(path))
 
 
 def test_made_up_ratings(spark: SparkSession, tmp_path: Path) -> None:

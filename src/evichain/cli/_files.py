@@ -27,14 +27,23 @@ _MODEL = {"model.json", "model.safetensors"}
 _MADE_UP = "synthetic.json"
 
 
-def check_free(path: Path, *, force: bool) -> None:
+def check_free(path: Path, *, force: bool, folder: bool = False) -> None:
     """Complain of an output that could not be written, before the work is done.
 
     With `force` a file may be replaced, and a folder that is empty or was made by evichain.
+
+    Args:
+        folder: whether it is to be a folder, which can replace nothing but another.
     """
     check_place(path)
     if not (path.exists() or path.is_symlink()):
         return
+    if folder and (path.is_symlink() or not path.is_dir()):
+        raise OutputError(
+            "is a link, and no folder" if path.is_symlink() else "is no folder",
+            where=str(path),
+            right="Give another name, or remove it yourself.",
+        )
     if not force:
         right = "Give another name, or --force to replace it."
         raise OutputError("already exists", where=str(path), right=right)

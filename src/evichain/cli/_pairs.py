@@ -17,7 +17,7 @@ def read_pairs(path: Path) -> pl.DataFrame:
     """The columns user_id and item_id of a CSV, TSV, Parquet or NDJSON file, in its order."""
     where = str(path)
     frame = _read(path, where)
-    columns = match(frame.columns)
+    columns = match(frame.columns, where=where, wanted=(USER, ITEM))
     missing = [column for column in (USER, ITEM) if column not in columns]
     if missing:
         named = ", ".join(map(repr, frame.columns[:8]))

@@ -102,7 +102,7 @@ def convert(
     from evichain.resources import peak_bytes
 
     suffix = table_suffix(out, _GRAPH)
-    check_free(out, force=force)
+    check_free(out, force=force, folder=suffix == _GRAPH)
     with replacing(out, force=force) as beside:
         if suffix != _GRAPH:
             ratings = load_ratings(data)
@@ -166,7 +166,7 @@ def generate(
     from evichain.ratings.synthetic import Synthetic
     from evichain.resources import peak_bytes
 
-    check_free(out, force=force)
+    check_free(out, force=force, folder=True)
     made = Synthetic(ratings, users, items, rank, noise, seed)
     with replacing(out, force=force) as beside:
         card = made.write(beside, progress=True)
@@ -205,7 +205,7 @@ def split(
     if format not in SPLITS:
         right = f"Formats are {', '.join(SPLITS)}."
         raise OptionError(f"no format {format!r}", where="--format", right=right)
-    check_free(out, force=force)
+    check_free(out, force=force, folder=True)
     parted = load_split(data, spec, seed)
     parts = {"train": parted.train, "test": parted.test}
     if parted.later is not None:

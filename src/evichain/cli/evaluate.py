@@ -87,7 +87,7 @@ def evaluate(
         **scores(evaluation),
         "all_evidence_rmse": unlimited,
         **ranks(ranking),
-        "paper_rmse": paper_rmse(data, name),
+        "paper_rmse": paper_rmse(data, name, seen),
         "seen": seen,
         "parameters": loaded.parameter_count,
         "seconds": time.perf_counter() - begun,

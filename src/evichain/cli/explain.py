@@ -14,6 +14,7 @@ from evichain.cli._output import note, print_json
 verb = single()
 
 _FORMATS = ("text", "json", "svg")
+_ENDINGS = {"": "text", ".txt": "text", ".json": "json", ".svg": "svg"}
 
 
 @verb.command(
@@ -77,8 +78,8 @@ def explain(
     with replacing(out, force=force) as beside:
         beside.write_text(written.rstrip("\n") + "\n", encoding="utf-8")
     if json:
-        about = {"user": user, "item": item, "estimate": trace.estimate, "reason": trace.reason}
-        print_json({**about, "format": kind, "written": out})
+        about = {"user": trace.user.id, "item": trace.item.id, "estimate": trace.estimate}
+        print_json({**about, "reason": trace.reason, "format": kind, "written": out})
     else:
         note(f"{out}: the evidence behind {trace.estimate:.3f}")
 
@@ -92,5 +93,10 @@ def _chosen(format: str | None, out: Path | None, *, json: bool) -> str:
             right = "Leave one of them out, or name a file with --out."
             raise OptionError(f"--json and --format {format} do not go together", right=right)
         return "json"
-    told = out.suffix.lower().removeprefix(".") if out is not None else ""
-    return format or (told if told in _FORMATS else "text")
+    if format is not None or out is None:
+        return format or "text"
+    ending = out.suffix.lower()
+    if ending not in _ENDINGS:
+        right = f"Name it {', '.join(filter(None, _ENDINGS))}, or say what to write with --format."
+        raise OptionError(f"nothing can be written as {ending}", where=str(out), right=right)
+    return _ENDINGS[ending]

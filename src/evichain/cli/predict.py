@@ -9,7 +9,7 @@ from evichain.cli._errors import OptionError
 from evichain.cli._files import check_free, replacing
 from evichain.cli._options import Force, Json, Model, examples, single
 from evichain.cli._output import note, print_facts, print_json
-from evichain.cli._titles import title_of
+from evichain.cli._titles import as_known, named, title_of
 from evichain.tables import table_suffix, write_table
 
 verb = single()
@@ -66,13 +66,17 @@ def predict(
 
 def _predict_one(model: Path, user: str, item: str, *, json: bool) -> None:
     from evichain.protocol import COVERAGE
+    from evichain.ratings import Side
     from evichain.recommender import REC
 
     loaded = REC.load(model)
     found = loaded.predict(user, item)
-    title = title_of(loaded.graph, item)
     if json:
-        asked = {"user": user, "item": item, "title": title}
+        graph = loaded.graph
+        ((whom,), (what,)) = (
+            as_known(graph, side, [given]) for side, given in zip(Side, (user, item), strict=True)
+        )
+        asked = {"user": whom, "item": what, "title": title_of(graph, item)}
         doubt = {"deviation": found.deviation, "interval": found.interval()}
         print_json({**asked, "estimate": found.estimate, "reason": found.reason, **doubt})
         return
@@ -84,7 +88,7 @@ def _predict_one(model: Path, user: str, item: str, *, json: bool) -> None:
         else None,
         "reason": found.reason,
     }
-    print_facts(f"user {user}, {title}", facts)
+    print_facts(f"user {user}, {named(loaded.graph, item)}", facts)
 
 
 def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, json: bool) -> None:
@@ -97,9 +101,11 @@ def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, js
 
     import polars as pl
 
+    from evichain.ratings import Side
     from evichain.recommender import REC
 
-    found = REC.load(model).predict(frame["user_id"].to_list(), frame["item_id"].to_list())
+    loaded = REC.load(model)
+    found = loaded.predict(frame["user_id"].to_list(), frame["item_id"].to_list())
     reasons = pl.Series("reason", list(found.reasons), dtype=pl.String)
     frame = frame.with_columns(pl.Series("estimate", found.estimates), reasons)
     if found.deviations is not None:
@@ -109,15 +115,15 @@ def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, js
         with replacing(out, force=force) as beside:
             write_table(frame, beside)
     if json:
-        rows = frame.rows(named=True) if out is None else None
-        print_json(
-            {
-                "pairs": len(frame),
-                "impossible": impossible,
-                "written": out,
-                "predictions": rows,
-            }
-        )
+        rows = None
+        if out is None:
+            known = (as_known(loaded.graph, side, frame[side.column].to_list()) for side in Side)
+            rows = [
+                {**row, "user_id": user, "item_id": item}
+                for row, user, item in zip(frame.rows(named=True), *known, strict=True)
+            ]
+        counts = {"pairs": len(frame), "impossible": impossible}
+        print_json({**counts, "written": out, "predictions": rows})
     elif out is None:
         typer.echo(frame.write_csv(), nl=False)
     else:

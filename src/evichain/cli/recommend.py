@@ -10,7 +10,7 @@ from evichain.cli._errors import OptionError, unknown_means
 from evichain.cli._everyone import list_everyone
 from evichain.cli._options import Force, Json, Model, examples, single
 from evichain.cli._output import Cell, note, print_json, print_table
-from evichain.cli._titles import title_of
+from evichain.cli._titles import as_known, named
 
 if TYPE_CHECKING:
     from evichain.ratings.scale import Scale
@@ -87,6 +87,7 @@ def recommend(
         return
     pairs = _parsed(rated or [])
 
+    from evichain.ratings import Side
     from evichain.recommender import REC
 
     loaded = REC.load(model)
@@ -95,7 +96,7 @@ def recommend(
         with unknown_means("The model has no ratings of it."):
             alike = loaded.similar_items(similar_to, n)
         rows = [{"item": s.item, "title": s.title, "similarity": s.similarity} for s in alike]
-        title = f"Like {title_of(loaded.graph, similar_to)}"
+        title = f"Like {named(loaded.graph, similar_to)}"
     else:
         _check(pairs, loaded.graph.scale)
         whom = user if user is not None else list(pairs.items())
@@ -111,8 +112,11 @@ def recommend(
         note("nothing: no chain of evidence leads to a prototype, or everything has been seen")
     if json:
         key = "similar" if similar_to is not None else "recommendations"
-        asked = {"user": user, "rated": pairs or None, "similar_to": similar_to}
-        print_json({**asked, key: rows})
+        asker, like = (
+            None if given is None else as_known(loaded.graph, side, [given])[0]
+            for side, given in zip(Side, (user, similar_to), strict=True)
+        )
+        print_json({"user": asker, "rated": pairs or None, "similar_to": like, key: rows})
         return
     figure = "similarity" if similar_to is not None else "estimate"
     _print(title, figure, rows)

@@ -123,6 +123,9 @@ def score(
     json: Json = False,
 ) -> None:
     """Predict what users would rate items, for a table of pairs."""
+    from evichain.spark.addresses import check_parquet
+
+    check_parquet(pairs, ratings=False)
     job = _Job("Scoring", model, ratings, out, master, conf or [], blocks, cycle_blocking, force)
 
     def made(bulk: "Bulk") -> "dict[str, DataFrame]":
@@ -186,8 +189,10 @@ class _Job:
         """Write what is made of the ratings in bulk, and say how much it was."""
         settings = _settings(self.conf)
         place = self._place()
+        from evichain.spark.addresses import check_parquet
         from evichain.spark.faults import check_installed, spark_explained
 
+        check_parquet(self.ratings)
         check_installed()
         from evichain.spark.session import session
         from evichain.spark.shared import Shared

@@ -85,6 +85,8 @@ def train(
         run_processes(processes, context.find_root().obj, run)
     parts = load_source(data, split, seed)
     learned, tested, name = parts.train, parts.test, parts.name
+    if is_first() and tested is None and out is None and run is None:
+        note("Nothing of the model will be kept: to keep it, name a folder with --out DIR")
 
     from evichain.recommender import REC
     from evichain.training.team import team_of_environment
@@ -129,7 +131,7 @@ def train(
         "seed": seed,
         "recipe": recipe,
         **scores(evaluation),
-        "paper_rmse": paper_rmse(data, name),
+        "paper_rmse": paper_rmse(data, name, seen),
         "seen": seen,
         "train_ratings": len(learned),
         "later_ratings": len(parts.later) if parts.later is not None else 0,
@@ -154,7 +156,7 @@ def _check_folders(
 ) -> None:
     """Before hours of work, whether its results have a place."""
     if out is not None:
-        check_free(out, force=force)
+        check_free(out, force=force, folder=True)
     if run is None:
         if resume or tensorboard:
             option = "--resume" if resume else "--tensorboard"

@@ -11,8 +11,9 @@ from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 
 SCHEMA = 1
-ADDITIVE, REMOVAL = "additive", "removal"
-"""What contributions are: parts of a sum, or what the estimate loses without each piece alone."""
+ADDITIVE, REMOVAL, NONE = "additive", "removal", "none"
+"""What contributions are: parts of a sum, what the estimate loses without each piece alone, or
+nothing where there is no chain."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Trace:
         item: the item asked about, likewise.
         estimate: the predicted rating.
         reason: why there is no chain, when the estimate is only what is usual.
-        kind: what a contribution means: ADDITIVE or REMOVAL.
+        kind: what a contribution means: ADDITIVE or REMOVAL; NONE where a reason is given.
 
     >>> user = Piece(Side.USER, 13, "13", 0, None, True, 1.5, own=1.5)
     >>> item = Piece(Side.ITEM, 8, "Babe (1995)", 0, None, True, 2.37, own=2.37)
@@ -119,6 +120,10 @@ class Trace:
     estimate: float
     reason: str | None = None
     kind: str = ADDITIVE
+
+    def __post_init__(self) -> None:
+        if self.reason is not None:
+            object.__setattr__(self, "kind", NONE)
 
     def __str__(self) -> str:
         return self.text()

@@ -1,6 +1,6 @@
 """Which column of a table is the user, the item, the rating and the time, whatever it is called."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from evichain.errors import DataError
 
@@ -8,7 +8,7 @@ USER, ITEM, RATING, TIMESTAMP = "user_id", "item_id", "rating", "timestamp"
 COLUMNS = (USER, ITEM, RATING, TIMESTAMP)
 """The columns of a ratings table, in the order a file without a header has them."""
 
-# Spellings without case and underscores, the best known first: it wins when a table has several.
+# Spellings without case and underscores, the name it has here first: that one wins over others.
 ALIASES: dict[str, tuple[str, ...]] = {
     USER: ("userid", "user", "uid", "reviewerid", "customerid", "customer"),
     ITEM: (
@@ -58,7 +58,7 @@ def resolve(names: Iterable[str], *, where: str) -> dict[str, str]:
     {'user_id': 'userId', 'item_id': 'movieId', 'rating': 'Value'}
     """
     names = list(names)
-    found = match(names)
+    found = match(names, where=where)
     missing = [column for column in _OFFERED if column not in found]
     if missing:
         raise DataError(
@@ -70,17 +70,44 @@ def resolve(names: Iterable[str], *, where: str) -> dict[str, str]:
     return found
 
 
-def match(names: Iterable[str]) -> dict[str, str]:
-    """The columns of a ratings table that are there, under the names they have here."""
-    by_plain: dict[str, str] = {}
-    for name in names:
-        by_plain.setdefault(plain(name), name)
+def match(names: Iterable[str], *, where: str, wanted: Collection[str] = COLUMNS) -> dict[str, str]:
+    """The wanted columns of a ratings table that are there, under the names they have here.
+
+    Raises:
+        DataError: several could be one, and not just one of them has its very name.
+
+    >>> match(["user", "user_id", "asin"], where="a.csv")
+    {'user_id': 'user_id', 'item_id': 'asin'}
+    """
     found = {}
-    for column, aliases in ALIASES.items():
-        known = [by_plain[alias] for alias in aliases if alias in by_plain]
-        if known:
-            found[column] = known[0]
+    for column, known in candidates(names).items():
+        if column not in wanted:
+            continue
+        own = [name for name in known if plain(name) == ALIASES[column][0]]
+        if len(known) > 1 and len(own) != 1:
+            raise DataError(
+                f"each of {_listed(known)} could be the {column}",
+                where=where,
+                right=f"Keep one of them, or call only that one {column}.",
+            )
+        found[column] = known[0]
     return found
+
+
+def candidates(names: Iterable[str]) -> dict[str, list[str]]:
+    """For each column of a ratings table those that it could be, the best known first.
+
+    >>> candidates(["user", "userId", "genre"])
+    {'user_id': ['userId', 'user']}
+    """
+    by_plain: dict[str, list[str]] = {}
+    for name in names:
+        by_plain.setdefault(plain(name), []).append(name)
+    found = {
+        column: [name for alias in aliases for name in by_plain.get(alias, ())]
+        for column, aliases in ALIASES.items()
+    }
+    return {column: known for column, known in found.items() if known}
 
 
 def _listed(names: list[str]) -> str:

@@ -19,6 +19,7 @@ import zstandard
 from evichain.errors import DataError
 
 PACKED = (".gz", ".zst")
+AGAIN = "Copy or download it again."
 _PIECE = 1 << 20
 # Zstandard can say 128 KiB in 4 bytes, and gives all that a piece of input unpacks to at once.
 _ZSTD_PIECE = 1 << 12
@@ -143,7 +144,7 @@ def damaged(where: str, error: Exception) -> DataError:
     return DataError(
         f"damaged or cut short ({str(error) or type(error).__name__})",
         where=where,
-        right="Copy or download it again.",
+        right=AGAIN,
     )
 
 

@@ -11,7 +11,10 @@ import polars as pl
 
 from evichain.errors import DataError
 from evichain.ratings._cleaning import RawTable
-from evichain.ratings._formats import OFFER
+from evichain.ratings._containers import AGAIN
+from evichain.ratings._formats import OFFER, SAVE
+
+_NOT_UTF_8 = "is not UTF-8 text"
 
 
 @contextmanager
@@ -21,21 +24,28 @@ def faults_explained(path: Path, table: RawTable) -> Iterator[None]:
         yield
     # Damaged Parquet can make polars panic, which is no PolarsError.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        row, what = _first_fault(path, table.separator)
         said = (str(error).splitlines() or [type(error).__name__])[0]
+        row, what, right = 0, "", OFFER
+        if not _is_parquet(path):
+            row, what = _first_fault(path, table.separator)
+            right = SAVE if what == _NOT_UTF_8 else OFFER
+        elif not isinstance(error, pl.exceptions.SchemaError):  # which parts have that differ
+            right = AGAIN
         raise DataError(
             what or f"cannot be read ({said})",
             where=f"{table.where}, row {row}" if row else table.where,
-            right=OFFER,
+            right=right,
         ) from error
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 def _first_fault(path: Path, separator: str) -> tuple[int, str]:
     """The first row that cannot be part of the file: slow, and only gone through on errors."""
     with path.open("rb") as file:
-        if file.read(4) == b"PAR1":
-            return 0, ""
-        file.seek(0)
         text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
         return _text_fault(text, separator) if separator else _json_fault(text)
 
@@ -45,7 +55,7 @@ def _text_fault(text: io.TextIOWrapper, separator: str) -> tuple[int, str]:
     try:
         for row, fields in enumerate(csv.reader(text, delimiter=separator[0]), start=1):
             if _undecoded("".join(fields)):
-                return row, "is not UTF-8 text"
+                return row, _NOT_UTF_8
             width = width or len(fields)
             if len(fields) > width:
                 count = len(fields[:: len(separator)])
@@ -59,7 +69,7 @@ def _text_fault(text: io.TextIOWrapper, separator: str) -> tuple[int, str]:
 def _json_fault(lines: io.TextIOWrapper) -> tuple[int, str]:
     for row, line in enumerate(lines, start=1):
         if _undecoded(line):
-            return row, "is not UTF-8 text"
+            return row, _NOT_UTF_8
         try:
             if line.strip() and not isinstance(json.loads(line), dict):
                 return row, "is no JSON object"

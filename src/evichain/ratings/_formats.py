@@ -8,12 +8,13 @@ import polars as pl
 
 from evichain.errors import DataError
 from evichain.ratings._cleaning import ROW, RawTable
-from evichain.ratings._columns import COLUMNS, match
+from evichain.ratings._columns import COLUMNS, candidates, match
 
 FORMATS = ("csv", "tsv", "dat", "inter", "parquet", "ndjson")
 """The names `format=` takes. dat is MovieLens' `::`, inter is RecBole's, tsv reads u.data."""
 
 OFFER = "Ratings are read from CSV, TSV, Parquet, NDJSON, u.data, ratings.dat and .inter files."
+SAVE = "Save it as UTF-8."
 
 _BY_SUFFIX = {
     ".csv": "csv",
@@ -36,9 +37,8 @@ _MAGIC = {
     b"%PDF": "a PDF document",
     b"SQLite format 3": "an SQLite database",
     b"\x89HDF": "an HDF5 file",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
 }
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _START = 1 << 16
 
 
@@ -69,6 +69,8 @@ def scan(path: Path, name: str, *, where: str, format: str | None = None) -> Raw
 
 
 def _text(start: bytes, where: str) -> str:
+    if start.startswith(_UTF_16):
+        raise DataError("is UTF-16 text, not UTF-8", where=where, right=SAVE)
     kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
     if kind is None and b"\0" in start:
         kind = "binary data"
@@ -109,6 +111,9 @@ def _scan_text(path: Path, text: str, where: str, format: str | None) -> RawTabl
     step = len(separator)
     fields = next(csv.reader([lines[above]], delimiter=separator[0]))[::step]
     header = _is_header(fields)
+    if header:
+        # Of a name that is there twice, before the second is made another.
+        match(fields, where=where)
     names = _unique(fields) if header else list(COLUMNS[: len(fields)])
     columns = [f"{number}" for number in range((len(names) - 1) * step + 1)]
     rows = pl.scan_csv(
@@ -151,7 +156,7 @@ def _separator(first: str, format: str | None, where: str) -> str:
 
 def _is_header(fields: list[str]) -> bool:
     """Whether a first line names columns; three or four fields with a number third do not."""
-    if len(match(fields)) >= 3 or len(fields) not in (3, 4):
+    if len(candidates(fields)) >= 3 or len(fields) not in (3, 4):
         return True
     try:
         float(fields[2])

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import polars as pl
 
 from evichain.errors import DataError
-from evichain.ratings._columns import ITEM, match, plain
+from evichain.ratings._columns import ITEM, candidates, plain
 from evichain.ratings._containers import PACKED, Files
 
 TITLE = "title"
@@ -83,7 +83,7 @@ def _split(content: str, separator: str) -> pl.DataFrame:
 
 def _titles(table: pl.DataFrame, item_type: pl.DataType) -> pl.DataFrame | None:
     names = {plain(name): name for name in reversed(table.columns)}
-    item = match(table.columns).get(ITEM)
+    item = next(iter(candidates(table.columns).get(ITEM, ())), None)
     title = next((names[n] for n in ("title", "movietitle", "name") if n in names), None)
     year = next((names[n] for n in ("year", "releaseyear") if n in names), None)
     if item is None or title is None:

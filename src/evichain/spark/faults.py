@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from evichain.errors import DataError, EvichainError
 
 _NEEDED = ("pyspark", "pyarrow", "pandas")
+_CAUSE, _SAID = "Caused by: ", ": "
 
 
 class SparkError(EvichainError):
@@ -51,16 +52,23 @@ def _first_line(error: Exception) -> str:
 
 
 def _reason(text: str) -> str:
-    """The line that tells most: what a Python worker raised last, or else the first one.
+    """The line that tells most: what a Python worker raised last, or else what began it in Java.
 
     >>> _reason("Job aborted\\n  File x.py\\nModuleNotFoundError: No module named 'evichain'\\n")
     "ModuleNotFoundError: No module named 'evichain'"
     >>> _reason("KeyError: 1\\n\\nDuring handling of it, another exception:\\n\\nDataError: no id")
     'DataError: no id'
+    >>> _reason("while calling o9.load.\\n: a.B: failed\\n\\tat a.b\\nCaused by: a.C: no Parquet")
+    'a.C: no Parquet'
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     raised = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception"))]
     python = [line for line in raised if "." not in line.split(":")[0]]
     if python:
         return python[-1]
-    return (raised or lines or ["no reason given"])[0]
+    causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+    if causes:
+        return causes[-1]
+    # py4j puts what was called on a line of its own, before what Java said of it.
+    said = [line.removeprefix(_SAID) for line in lines if line.startswith(_SAID)]
+    return (said or raised or lines or ["no reason given"])[0]

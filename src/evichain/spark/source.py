@@ -20,13 +20,12 @@ from pyspark.sql.types import (
 from evichain.errors import DataError
 from evichain.ratings._columns import ITEM, RATING, TIMESTAMP, USER, match, resolve
 from evichain.ratings.side import Side
+from evichain.spark.addresses import TABLE
 from evichain.spark.faults import spark_explained
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-TABLE = "table:"
-"""What an address begins with that is the name of a table, and no path."""
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 _MOMENTS = (DateType, TimestampType, TimestampNTZType)
 
@@ -64,7 +63,7 @@ def read_source(spark: "SparkSession", address: str) -> Source:
 def read_pairs(spark: "SparkSession", address: str) -> "DataFrame":
     """The distinct pairs (user_id, item_id) at a path or in a table."""
     frame = _read(spark, address)
-    names = match(frame.columns)
+    names = match(frame.columns, where=address, wanted=(USER, ITEM))
     missing = [column for column in (USER, ITEM) if column not in names]
     if missing:
         raise DataError(

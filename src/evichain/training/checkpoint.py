@@ -12,11 +12,11 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from evichain.errors import ModelError
 from evichain.model.chain import Chain
+from evichain.tensors import write_tensors
 
 Weights = dict[str, Tensor]
 
@@ -58,7 +58,7 @@ def save_checkpoint(
     beside = path.with_suffix(".partial")
     meta = {"progress": json.dumps(asdict(progress)), "identity": identity}
     try:
-        save_file({name: value.contiguous() for name, value in tensors.items()}, beside, meta)
+        write_tensors(tensors, beside, meta)
         with beside.open("rb+") as file:
             os.fsync(file.fileno())
         beside.replace(path)

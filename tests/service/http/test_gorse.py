@@ -10,6 +10,7 @@ from gorse import AsyncGorse, Gorse, GorseException
 from pydantic import ValidationError
 from tests.service.http.conftest import Caller
 from tests.service.http.serving import serving
+from tests.service.http.test_hostile import check_problem
 from tests.service.http.test_keys import KEYS, READ, WRITE
 
 from evichain.errors import SettingsError
@@ -76,6 +77,20 @@ def test_what_is_set_for_feedback_is_a_rating(live: Following) -> None:
     for rating in (0.5, 6):
         with pytest.raises(SettingsError, match=f"a feedback rating of {rating}\n.*from 1 to 5"):
             create_app(live, Settings(feedback_rating=rating))
+
+
+def test_times_of_feedback(live: Following) -> None:
+    ask = Caller(create_app(live, Settings()))
+    row = {"UserId": "eve", "ItemId": 1, "Value": 4}
+    for text in ("soon", "1969-12-31T23:59:59Z", "0001-01-01T00:00:01Z", "10000-01-01T00:00:00Z"):
+        told = ask("PUT", "/api/feedback", json=[{**row, "Timestamp": text}])
+        assert "is no time" in check_problem(told, 422)["detail"]
+    for text, least in (("9999-12-31T23:59:59Z", 253402300799), ("1970-01-01", 0)):
+        ask("PUT", "/api/feedback", json=[{**row, "Timestamp": text}])
+        assert live.store.ratings_of(Side.USER, "eve")[0].timestamp == least
+    # What clients send for no time at all means now.
+    ask("PUT", "/api/feedback", json=[{**row, "Timestamp": "0001-01-01T00:00:00Z"}])
+    assert (live.store.ratings_of(Side.USER, "eve")[0].timestamp or 0) > 1_700_000_000
 
 
 def test_inserted_feedback_is_kept_and_put_feedback_is_overwritten(

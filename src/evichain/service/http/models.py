@@ -32,7 +32,9 @@ Id = Annotated[_Text, BeforeValidator(_as_text, json_schema_input_type=_Text | _
 PathId = Annotated[str, Path(min_length=1, max_length=LONGEST_ID), AfterValidator(told)]
 QueryIds = Annotated[list[_Text], Query(max_length=MOST)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Seconds = Annotated[StrictInt, Field(ge=SMALLEST, le=LARGEST)]
+LATEST = 253_402_300_799
+"""The last second of the year 9999."""
+Seconds = Annotated[StrictInt, Field(ge=0, le=LATEST)]
 Count = Annotated[int, Query(ge=1, le=MOST)]
 Caution = Annotated[float, Query(ge=0, le=10, allow_inf_nan=False)]
 Settled = Annotated[bool, Query()]

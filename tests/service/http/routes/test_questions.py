@@ -143,6 +143,21 @@ def test_explains_in_three_formats(ask: Caller) -> None:
     assert "sandbox" in picture.headers["content-security-policy"]
 
 
+def test_what_is_unknown_is_not_explained(ask: Caller) -> None:
+    for path in ("/v1/users/3/explanations/nope", "/v1/users/nobody/explanations/5"):
+        assert "unknown" in check_problem(ask("GET", path), 404)["detail"]
+    told = ask("POST", "/v1/explanations", json={"ratings": RATED, "item": "nope"})
+    assert "unknown item" in check_problem(told, 404)["detail"]
+
+
+def test_without_a_chain_there_are_no_contributions_of_any_kind(ask: Caller) -> None:
+    ask("PUT", "/v1/items/77", json={"title": "A new film"})
+    found = ask("GET", "/v1/users/3/explanations/77").json()
+    assert (found["kind"], found["item"]["title"]) == ("none", "A new film")
+    assert found["reason"]
+    assert ask("GET", "/v1/users/3/explanations/5").json()["kind"] == "removal"
+
+
 def test_evidence_can_be_switched_off(ask: Caller) -> None:
     body = {"ratings": RATED, "item": "5", "pieces": 20}
     whole = ask("POST", "/v1/explanations", json=body).json()

@@ -10,6 +10,7 @@ from evichain.evidence.trace import Trace
 from evichain.service.http import models
 from evichain.service.http.aliases import Aliases
 from evichain.service.http.gateway import NAMES
+from evichain.service.http.routes.items import check_known
 from evichain.service.http.service import Service
 from evichain.service.live.answers import Answers, Asker
 
@@ -44,7 +45,9 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         def work() -> Response:
             answers = service.answers()
-            trace = answers.explain(asker(answers), item, pieces=pieces, depth=depth)
+            who = asker(answers)
+            check_known(answers, item)
+            trace = answers.explain(who, item, pieces=pieces, depth=depth)
             if not request.scope.get(NAMES, False):
                 trace = aliases.applied(trace)
             return response(trace, format)

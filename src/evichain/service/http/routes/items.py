@@ -29,14 +29,9 @@ def router(service: Service) -> APIRouter:
         return [details(answers, str(roster[place])) for place in popular]
 
     def details(answers: Answers, item: str) -> models.ItemDetails:
-        snapshot, titles = answers.snapshot, answers.titles
-        index = snapshot.index(Side.ITEM, item)
-        title = titles.title(item)
-        if index == UNKNOWN and title == item:
-            raise UnknownEntityError(
-                f"unknown item {item!r}", right="Ask for items with ratings or a title."
-            )
-        ratings = snapshot.row(Side.ITEM, index)[1]
+        check_known(answers, item)
+        snapshot, title = answers.snapshot, answers.titles.title(item)
+        ratings = snapshot.row(Side.ITEM, snapshot.index(Side.ITEM, item))[1]
         mean = float(ratings.mean()) if len(ratings) else None
         return models.ItemDetails(id=item, title=title, ratings=len(ratings), mean=mean)
 
@@ -72,3 +67,11 @@ def router(service: Service) -> APIRouter:
         )
 
     return routes
+
+
+def check_known(answers: Answers, item: str) -> None:
+    """Complain of an item that has neither ratings nor a title."""
+    if answers.snapshot.index(Side.ITEM, item) == UNKNOWN and answers.titles.title(item) == item:
+        raise UnknownEntityError(
+            f"unknown item {item!r}", right="Ask for items with ratings or a title."
+        )

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_pascal
 
 from evichain.errors import DataError
-from evichain.service.http.models import MOST, Id, Number
+from evichain.service.http.models import LATEST, MOST, Id, Number
 from evichain.service.store import LARGEST_BATCH, LONGEST_TITLE
 from evichain.service.store.checks import said
 from evichain.service.store.rows import Rating
@@ -162,11 +162,14 @@ def iso(seconds: int | None) -> str:
 
 def seconds(text: str | None) -> int | None:
     """The time that gorse's clients write, in seconds since 1970."""
-    if not text:
+    if not text or text == NO_TIME:
         return None
     try:
         found = datetime.fromisoformat(text)
-        return int(found.replace(tzinfo=found.tzinfo or UTC).timestamp())
+        since = int(found.replace(tzinfo=found.tzinfo or UTC).timestamp())
     except (ValueError, OverflowError):
-        right = "Write it as 2024-05-17T12:00:00Z."
-        raise DataError(f"Timestamp {said(text)} is no time", right=right) from None
+        since = -1
+    if not 0 <= since <= LATEST:
+        right = "Write it as 2024-05-17T12:00:00Z, from 1970 on."
+        raise DataError(f"Timestamp {said(text)} is no time", right=right)
+    return since
