@@ -41,8 +41,6 @@ SYSTEMS = {
     "plus": "REC, recipe `plus`, in batches of its own",
 }
 _COLOURS = {**COLOURS, "pmf-larger": "#93cfc7"}
-_BLOCK = settings_for("paper")
-"""What is pretrained, and how, for PMF as for REC."""
 
 
 def told_to(system: str, source: Source, seed: int) -> dict[str, Any]:
@@ -65,6 +63,20 @@ def told_to(system: str, source: Source, seed: int) -> dict[str, Any]:
     }
 
 
+def _resolved(system: str, told: Mapping[str, Any], ratings: int) -> Settings:
+    """All settings of a system, those that were not told too."""
+    return settings_for("paper" if _is_pmf(system) else system, ratings=ratings, **told)
+
+
+def _block() -> Settings:
+    """What is pretrained, and how, for PMF as for REC."""
+    return settings_for("paper")
+
+
+def _is_pmf(system: str) -> bool:
+    return system.startswith("pmf")
+
+
 class Convergence(Experiment):
     """Section 5.1 and its figure."""
 
@@ -80,7 +92,10 @@ class Convergence(Experiment):
         """One for each data set, system and seed."""
         for source, system, seed in request.over(SYSTEMS):
             told = told_to(system, source, seed)
-            of = {"system": system, "seed": seed, "settings": told}
+            settings = _resolved(system, told, len(source.ratings())).model_dump()
+            of = {"system": system, "seed": seed, "settings": settings}
+            if _is_pmf(system):
+                of["block"] = _block().model_dump()
             yield Cell(source, of, partial(_measure, source, system, told))
 
     def report(self, results: Results) -> Report:
@@ -111,8 +126,7 @@ class Convergence(Experiment):
 def _measure(source: Source, system: str, told: Mapping[str, Any], progress: bool) -> Any:
     split = random_split(source.ratings(), 0.8, told["seed"])
     graph = Graph.build(split.train)
-    everyone = system.startswith("pmf")
-    settings = settings_for("paper" if everyone else system, ratings=len(graph), **told)
+    everyone, settings = _is_pmf(system), _resolved(system, told, len(graph))
     counts = settings.prototype_users, settings.prototype_items
     if everyone:
         counts = len(graph.ids[Side.USER]), len(graph.ids[Side.ITEM])
@@ -169,9 +183,10 @@ def crossings(curve: list[float], threshold: float) -> dict[str, int | None]:
 
 def _pretrain_block(chain: Chain, graph: Graph, settings: Settings) -> None:
     """Fit the block that REC's prototypes would be, and nothing else, as REC does."""
-    block = Pool.most_rated(graph, (_BLOCK.prototype_users, _BLOCK.prototype_items))
+    how = _block()
+    block = Pool.most_rated(graph, (how.prototype_users, how.prototype_items))
     small = Chain.for_pool(settings.chain, block, 0)
-    pretrain(small, block, _BLOCK.training)
+    pretrain(small, block, how.training)
     with torch.no_grad():
         for all_of_them, few in zip(chain.prototypes, small.prototypes, strict=True):
             # Both pools have the most rated first.

@@ -54,8 +54,10 @@ class Online(Experiment):
         """One for each data set, system and seed."""
         for source, system, seed in request.over(SYSTEMS):
             settings = settings_of(system, source, seed)
-            of = {"system": system, "seed": seed, "step": STEP, "settings": settings}
-            yield Cell(source, of, partial(_measure, source, system, seed))
+            of = {"system": system, "seed": seed, "step": STEP, "prototypes": PROTOTYPES}
+            yield Cell(
+                source, {**of, "settings": settings}, partial(_measure, source, system, seed)
+            )
 
     def report(self, results: Results) -> Report:
         """The paper's table beside ours, and the error at each step."""

@@ -49,9 +49,11 @@ class Scaling(Experiment):
         shares = SHARES[:1] if request.quick else SHARES
         repeats = QUICK_REPEATS if request.quick else REPEATS
         for source, share, system, seed in request.over(shares, SYSTEMS):
+            settings = step_settings(system, source, source.part(share), seed).model_dump()
             of = {"system": system, "share": share, "seed": seed, "repeats": repeats}
             measure = partial(_alone, source, system, share, seed, repeats)
-            yield Cell(source, of, measure, shown=("system", "share", "seed"))
+            shown = "system", "share", "seed"
+            yield Cell(source, {**of, "settings": settings}, measure, shown)
 
     def report(self, results: Results) -> Report:
         """A row for each size and system."""
