@@ -50,3 +50,8 @@ def test_a_cell_is_known_by_all_that_it_depends_on(small_data: str) -> None:
 def test_tables_could_not_tell_two_of_a_name_apart() -> None:
     with pytest.raises(SettingsError, match="two data sets are called 'mine'"):
         Request(["a/mine.csv", "b/mine.csv"])
+
+
+def test_a_seed_is_given_once() -> None:
+    with pytest.raises(SettingsError, match="the seed 3 is given twice"):
+        Request(["mine.csv"], (3, 0, 3))

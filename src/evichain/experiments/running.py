@@ -9,7 +9,7 @@ import json
 import platform
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,18 @@ from typing import Any
 import torch
 
 from evichain import __version__
-from evichain.errors import SettingsError
+from evichain.errors import SettingsError, SplitError
 from evichain.experiments import make_experiment
 from evichain.experiments.drawing import check_installed, save_png
 from evichain.experiments.frame import Cell, Measured, Request, Results, key_of
 from evichain.experiments.report import markdown
+from evichain.experiments.systems import check_system
 from evichain.places import file_beside
 
 Say = Callable[[str], None]
+
+_VERSION = f"{__version__}, form 2"
+"""Of what is kept: the form goes up when cells find something else, or call it otherwise."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,22 @@ class Outcome:
     measured: int
 
 
+def check(names: Iterable[str], request: Request) -> None:
+    """Complain of what would be found out only after hours: what is not installed or cannot be."""
+    check_installed()
+    experiments = {name: make_experiment(name) for name in names}
+    for experiment in experiments.values():
+        for system in experiment.systems:
+            check_system(system)
+    for source, seed in request.over():
+        for name, experiment in experiments.items():
+            try:
+                list(experiment.splits(source, seed))
+            except SplitError as error:
+                where = f"{name} of {source.label}, seed {seed}"
+                raise SplitError(error.what, where=where, right=error.right) from error
+
+
 def run(
     name: str,
     request: Request,
@@ -63,7 +83,7 @@ def run(
         say: told of each cell.
     """
     experiment = make_experiment(name)
-    check_installed()
+    check([name], request)
     kept = out / "cells" / name
     try:
         kept.mkdir(parents=True, exist_ok=True)
@@ -121,14 +141,14 @@ def run(
 
 
 def _place(folder: Path, name: str, cell: Cell) -> Path:
-    return folder / f"{key_of(cell.identity(name, __version__))}.json"
+    return folder / f"{key_of(cell.identity(name, _VERSION))}.json"
 
 
 def _kept(folder: Path, name: str, cell: Cell) -> Measured | None:
     """What a cell found before; None if it did not, or if that was cut off or is of another."""
     try:
         saved = json.loads(_place(folder, name, cell).read_text("utf-8"))
-        if saved["of"] != cell.identity(name, __version__):
+        if saved["of"] != cell.identity(name, _VERSION):
             return None
         return Measured(saved["of"], saved["found"], saved["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -136,7 +156,7 @@ def _kept(folder: Path, name: str, cell: Cell) -> Measured | None:
 
 
 def _measure(folder: Path, name: str, cell: Cell, *, progress: bool) -> Measured:
-    identity = cell.identity(name, __version__)
+    identity = cell.identity(name, _VERSION)
     begun = time.perf_counter()
     found = cell.measure(progress)
     seconds = round(time.perf_counter() - begun, 3)
