@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from tests.experiments.conftest import Make
 
-from evichain.errors import SettingsError, SplitError
+from evichain.errors import DataError, SettingsError, SplitError
 from evichain.experiments import EXPERIMENTS
 from evichain.experiments.frame import Request
 from evichain.experiments.running import check, run
@@ -104,6 +104,14 @@ def test_a_split_that_cannot_be_is_said_before_anything_is_measured(
     pl.DataFrame(rows, ["user_id", "item_id", "rating"], orient="row").write_csv(path)
     with pytest.raises(SplitError, match=f"{name} of tiny, seed 0: "):
         check(["complexity", name], Request([str(path)], quick=True))
+
+
+def test_data_that_is_not_there_is_said_before_anything_is_measured(
+    small_data: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=r"nowhere\.csv"):
+        run("complexity", Request([small_data, "nowhere.csv"], quick=True), tmp_path)
+    assert not list(tmp_path.rglob("*.json"))
 
 
 def test_a_mistake_in_the_last_is_said_before_the_first(small_data: str, tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def check(names: Iterable[str], request: Request) -> None:
         for system in experiment.systems:
             check_system(system)
     for source, seed in request.over():
+        source.ratings()
         for name, experiment in experiments.items():
             try:
                 list(experiment.splits(source, seed))
