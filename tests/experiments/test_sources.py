@@ -19,7 +19,7 @@ from evichain.testing import planted_blocks
         ("ml-1m/ratings.dat", "ml-1m", "ml-1m"),
         ("ml-1m-first-1000.csv", "ml-1m-first-1000", None),
         ("ml-100kids.csv", "ml-100kids", None),
-        ("ml-1m.first.csv", "ml-1m", None),
+        ("ml-1m.first.csv", "ml-1m.first", None),
     ],
 )
 def test_data_is_called_what_it_is(data: str, label: str, paper_name: str | None) -> None:

@@ -44,9 +44,10 @@ WAYS: Mapping[str, Way] = {
 _FEWER_THAN = {"ml-100k": 500_000, "ml-1m": 5_000_000}
 _SAYS_NOTHING = "ratings"
 _UNPACKED = {**{name: name for name in WAYS}, "ml-10m100k": "ml-10m"}
-_ENDINGS = "csv|tsv|inter|parquet|pq|ndjson|jsonl|dat|data|zip"
-_NAMED = re.compile(rf"(?P<name>[^.]+)(\.({_ENDINGS}))?(\.(gz|zst))?", re.IGNORECASE)
-"""How files are called that hold a data set, and nothing less than all of it."""
+"""What the paper's data sets are called, as files or unpacked folders."""
+
+_FORMATS = "csv|tsv|inter|parquet|pq|ndjson|jsonl|dat|data|graph|zip"
+_ENDING = re.compile(rf"(\.({_FORMATS}))?(\.(gz|zst))?$", re.IGNORECASE)
 
 
 def default_data(*, quick: bool) -> list[str]:
@@ -70,13 +71,14 @@ class Source:
     @property
     def label(self) -> str:
         """What it is called in tables: its name, or that of its file or folder."""
-        return self._called.partition(".")[0] or self.data
+        path = Path(self.data)
+        name = path.parent.name if path.stem == _SAYS_NOTHING else path.name
+        return _ENDING.sub("", name, count=1) or self.data
 
     @property
     def paper_name(self) -> str | None:
         """Which of the paper's data sets it is, by its whole name; None for any other."""
-        said = _NAMED.fullmatch(self._called)
-        return _UNPACKED.get(said["name"].lower()) if said else None
+        return _UNPACKED.get(self.label.lower())
 
     @cached_property
     def like(self) -> str:
@@ -100,11 +102,6 @@ class Source:
     def ratings(self) -> Ratings:
         """All ratings; in a quick run those of so many users that few are left."""
         return _loaded(self.data, self.quick)
-
-    @property
-    def _called(self) -> str:
-        path = Path(self.data)
-        return path.parent.name if path.stem == _SAYS_NOTHING else path.name
 
     def part(self, share: float) -> Ratings:
         """The ratings of a share of the users, drawn at random."""
