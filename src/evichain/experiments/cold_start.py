@@ -115,7 +115,8 @@ def _grid(results: Results, whose: str, title: str) -> Table:
                 at = told.where(system=system, cold=count)
                 row.append((at.where(left=left) if count else at).said(name))
             rows.append(row)
-    rows.append([NAMES["mean"], None, *(told.where(cold=count).mean(mean) for count in users)])
+    guessed = [told.where(cold=count).mean_told(mean) for count in users]
+    rows.append([NAMES["mean"], None, *guessed])
     return Table(["system", "n_r", *(f"N_c = {count}" for count in users)], rows, title)
 
 

@@ -149,6 +149,11 @@ class Results:
         """The mean of a figure."""
         return fmean(self.values(name))
 
+    def mean_told(self, name: str) -> float | None:
+        """The mean of a figure over the cells that tell it, as not all may; None of none."""
+        told = [cell.found[name] for cell in self.cells if cell.found.get(name) is not None]
+        return fmean(told) if told else None
+
     def said(self, name: str, decimals: int = 3) -> str | None:
         """The mean of a figure, with the deviation where there are several; None of none."""
         values = self.values(name)

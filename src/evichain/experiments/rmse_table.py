@@ -118,8 +118,8 @@ def _row(results: Results, system: str) -> list[Value]:
         data = at.cells[0]["paper_name"] if len(at) else None
         row += [published(system, split, data), at.said("rmse", 4)]
     first = found.where(split=OURS)
-    last = ("parameters", "training_seconds", "impossible")
-    return [*row, *(round(first.mean(name)) for name in last)]
+    means = map(first.mean_told, ("parameters", "training_seconds", "impossible"))
+    return [*row, *(None if mean is None else round(mean) for mean in means)]
 
 
 def _draw(results: Results, figure: "Figure") -> None:

@@ -27,9 +27,6 @@ from evichain.places import file_beside
 
 Say = Callable[[str], None]
 
-_VERSION = f"{__version__}, form 2"
-"""Of what is kept: the form goes up when cells find something else, or call it otherwise."""
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -142,14 +139,14 @@ def run(
 
 
 def _place(folder: Path, name: str, cell: Cell) -> Path:
-    return folder / f"{key_of(cell.identity(name, _VERSION))}.json"
+    return folder / f"{key_of(cell.identity(name, __version__))}.json"
 
 
 def _kept(folder: Path, name: str, cell: Cell) -> Measured | None:
     """What a cell found before; None if it did not, or if that was cut off or is of another."""
     try:
         saved = json.loads(_place(folder, name, cell).read_text("utf-8"))
-        if saved["of"] != cell.identity(name, _VERSION):
+        if saved["of"] != cell.identity(name, __version__):
             return None
         return Measured(saved["of"], saved["found"], saved["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -157,7 +154,7 @@ def _kept(folder: Path, name: str, cell: Cell) -> Measured | None:
 
 
 def _measure(folder: Path, name: str, cell: Cell, *, progress: bool) -> Measured:
-    identity = cell.identity(name, _VERSION)
+    identity = cell.identity(name, __version__)
     begun = time.perf_counter()
     found = cell.measure(progress)
     seconds = round(time.perf_counter() - begun, 3)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from evichain.bench import bench_step
@@ -74,7 +73,7 @@ class Scaling(Experiment):
                     one["parameters"],
                     PAPER_PARAMETERS if ours else None,
                     f"{one['graph_bytes'] / 1e6:.1f} MB",
-                    _megabytes(_mean(found, "peak_bytes")),
+                    _megabytes(found.mean_told("peak_bytes")),
                 ]
             )
         header = ["system", "data", "ratings", "users and items", "seconds an iteration"]
@@ -152,12 +151,6 @@ def _sizes(results: Results) -> list[Results]:
     return sorted(found, key=lambda at: (order[at.cells[0]["system"]], at.cells[0]["ratings"]))
 
 
-def _mean(found: Results, name: str) -> float | None:
-    """The mean of a figure; None where a machine does not tell it."""
-    told = [value for value in found.values(name) if value is not None]
-    return fmean(told) if told else None
-
-
 def _megabytes(count: float | None) -> str | None:
     return None if count is None else f"{count / 1e6:,.0f} MB"
 
@@ -171,7 +164,7 @@ def _draw(results: Results, figure: "Figure") -> None:
     for axes, name in zip(panels(figure, list(titles.values())), titles, strict=True):
         for system in SYSTEMS:
             sizes = _sizes(results.where(system=system))
-            points = [(at.cells[0]["ratings"], _mean(at, name)) for at in sizes]
+            points = [(at.cells[0]["ratings"], at.mean_told(name)) for at in sizes]
             points = [(ratings, mean) for ratings, mean in points if mean is not None]
             if points:
                 label = NAMES[system].replace("`", "")
