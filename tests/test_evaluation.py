@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evichain import Ratings
+from evichain.errors import DataError
 from evichain.evaluation import evaluate
 from evichain.protocol import Predictions
 
@@ -37,3 +38,9 @@ def test_the_share_within_intervals_is_counted() -> None:
     found = evaluate(Oracle(Predictions(ESTIMATES, [None] * 4, deviations)), TEST)  # type: ignore[arg-type]
     # Errors 1, 0, 0, 2 beside reaches of 0.64, 0.64, 0.64 and 2.05.
     assert found.covered == 0.75
+
+
+def test_without_ratings_there_are_no_errors() -> None:
+    nothing = TEST.take(np.zeros(4, np.bool_))
+    with pytest.raises(DataError, match="no ratings to test on"):
+        evaluate(Oracle(Predictions(ESTIMATES[:0], [])), nothing)  # type: ignore[arg-type]

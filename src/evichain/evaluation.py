@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from evichain.arguments import as_ratings
+from evichain.errors import DataError
 from evichain.protocol import COVERAGE, Recommender, deviations_for
 from evichain.ratings.side import Side
 
@@ -26,8 +27,10 @@ class Evaluation:
 
 
 def evaluate(recommender: Recommender, test: Any) -> Evaluation:
-    """The errors of a recommender on ratings that it has not seen."""
+    """The errors of a recommender on ratings that it has not seen; there has to be one."""
     table = as_ratings(test)
+    if not len(table):
+        raise DataError("no ratings to test on", where=table.name, right="Give one or more.")
     found = recommender.predict(*(table.frame[side.column] for side in Side))
     errors = found.estimates - table.frame["rating"].to_numpy()
     covered = None

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+import evichain.cli.baseline
 from evichain.baselines import BASELINES, make_baseline
+from evichain.cli._loading import Parts, load_parts
 from evichain.evaluation import evaluate
-from evichain.ratings import load_split
+from evichain.ratings import Ratings, load_split
 
 Run = Callable[..., Result]
 RunJson = Callable[..., dict[str, Any]]
@@ -70,3 +72,18 @@ def test_later_ratings_go_to_those_who_can_take_them(run: Run, data: Path) -> No
 )
 def test_mistakes(refused: Refused, arguments: list[str], said: str) -> None:
     assert said in refused("baseline", *arguments)[0]
+
+
+def test_a_set_of_the_catalogue_has_its_own_settings_unless_they_are_given(
+    run: Run, run_json: RunJson, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def small(asked: str, split: str | None, seed: int) -> Parts[Ratings]:
+        assert asked == "ml-1m"
+        return load_parts(str(data), split, seed)
+
+    monkeypatch.setattr(evichain.cli.baseline, "load_parts", small)
+    found = run_json("baseline", "biased-mf", "ml-1m", "--set", "epochs=3")["settings"]
+    assert (found["factors"], found["epochs"], found["regularization"]) == (50, 3, 0.05)
+    told = {"factors": 50, "epochs": 40, "regularization": 0.05}
+    assert run_json("baseline", "biased-mf")["settings_by_data"] == {"ml-1m": told}
+    assert "on ml-1m and larger: factors=50, epochs=40" in run("baseline", "biased-mf").stderr

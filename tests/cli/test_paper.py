@@ -44,4 +44,10 @@ def test_mistakes_are_said(refused: Refused, data: Path, tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     lines = refused("paper", "trace", "--quick", "--data", data, "--out", tmp_path / "file")
     assert "is no folder" in lines[0]
+    # The cut of cold-start cannot be: that is said before the first of all is measured.
+    lines = refused("paper", "all", "--data", data, "--out", tmp_path / "out")
+    assert "cold-start" in lines[0]
+    assert "users to cut" in lines[0]
+    assert not list((tmp_path / "out").rglob("*.json"))
+    assert "given twice" in refused("paper", "trace", "--data", data, *("--seed", 1) * 2)[0]
     assert "nothing.csv" in refused("paper", "trace", "--data", "nothing.csv", "--out", tmp_path)[0]

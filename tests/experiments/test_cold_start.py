@@ -1,9 +1,11 @@
+import pytest
 from tests.experiments.conftest import Make
 
-from evichain.experiments.cold_start import COLD_USERS, LEFT, SYSTEMS, ColdStart, _of_those_cut
+from evichain.experiments.cold_start import COLD_USERS, LEFT, SYSTEMS, ColdStart
 from evichain.experiments.frame import Request
-from evichain.ratings.splits import cold_split, random_split
-from evichain.testing import planted_blocks
+from evichain.experiments.sources import Source
+from evichain.experiments.systems import mean_rmse
+from evichain.ratings.splits import cold_split
 
 
 def test_the_grid_is_the_papers() -> None:
@@ -14,25 +16,23 @@ def test_the_grid_is_the_papers() -> None:
     assert len(cells) == len(grid) * len(SYSTEMS)
 
 
-def test_cold_users_are_those_who_have_lost_ratings() -> None:
-    ratings = planted_blocks(30, 20)
-    whole, cold = random_split(ratings, 0.8, 4), cold_split(ratings, 6, 2, 4)
-    test = _of_those_cut(cold.test, whole.train, cold.train)
-    counts = dict(cold.train.frame.group_by("user_id").len().iter_rows())
-    users = set(test.frame["user_id"].to_list())
-    assert users
-    assert users == {u for u in cold.test.frame["user_id"].to_list() if counts[u] == 2}
-
-
-def test_the_report_has_both_recipes_and_gc_mc(make: Make) -> None:
+def test_the_report_has_both_recipes_and_gc_mc(make: Make, small_data: str) -> None:
     outcome = make("cold-start")
     everyone, cold = outcome.document["tables"]
     assert [row[0] for row in everyone["rows"]] == [
         "REC, recipe `paper`",
         "REC, recipe `plus`",
         "GC-MC",
+        "guessing the mean",
     ]
     assert everyone["header"] == ["system", "n_r", "N_c = 0", "N_c = 5"]
     assert cold["header"] == ["system", "n_r", "N_c = 5"]
     assert "1.15" in outcome.page
     assert all(float(cell) > 0 for row in everyone["rows"] for cell in row[2:])
+    # Guessing the mean, by hand.
+    split = cold_split(Source(small_data, quick=True).ratings(), 5, 1, 0)
+    assert split.cold is not None
+    cold_test = split.test.take(split.test.frame["user_id"].is_in(split.cold.implode()))
+    assert everyone["rows"][-1][3] == pytest.approx(mean_rmse(split.train, split.test))
+    assert cold["rows"][-1][2] == pytest.approx(mean_rmse(split.train, cold_test))
+    assert outcome.document["cells"][-1]["found"]["tested_cold"] == len(cold_test)

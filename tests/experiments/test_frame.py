@@ -24,6 +24,12 @@ def test_results_are_chosen_by_what_they_are_of() -> None:
     assert found.where(system="a", seed=0).said("rmse") == "1.000"
 
 
+def test_a_figure_that_not_all_tell_has_the_mean_of_those_who_do() -> None:
+    told = [Measured({}, found, 1.0) for found in ({"peak": 2.0}, {"peak": None}, {}, {"peak": 4})]
+    assert Results(told).mean_told("peak") == 3.0
+    assert Results(told[1:3]).mean_told("peak") is None
+
+
 def test_a_figure_is_asked_for_by_name_wherever_it_stands() -> None:
     cell = results().cells[0]
     assert (cell["system"], cell["rmse"]) == ("a", 1.0)
@@ -50,3 +56,8 @@ def test_a_cell_is_known_by_all_that_it_depends_on(small_data: str) -> None:
 def test_tables_could_not_tell_two_of_a_name_apart() -> None:
     with pytest.raises(SettingsError, match="two data sets are called 'mine'"):
         Request(["a/mine.csv", "b/mine.csv"])
+
+
+def test_a_seed_is_given_once() -> None:
+    with pytest.raises(SettingsError, match="the seed 3 is given twice"):
+        Request(["mine.csv"], (3, 0, 3))

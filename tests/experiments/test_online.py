@@ -1,13 +1,18 @@
+from pathlib import Path
+
 import pytest
 from tests.experiments.conftest import Make
 
 from evichain.evaluation import evaluate
-from evichain.experiments.online import PAPER, STEP, _among, _without
+from evichain.experiments.frame import Measured, Request, Results
+from evichain.experiments.online import PAPER, STEP, SYSTEMS, Online, _among, _without
+from evichain.experiments.running import run
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import make_system
 from evichain.ratings.splits import growth_split, random_split
 from evichain.ratings.table import Ratings
 from evichain.recommender import REC
+from evichain.testing import planted_blocks
 
 
 def table(*rows: tuple[int, int]) -> Ratings:
@@ -46,6 +51,9 @@ def test_growth_ends_with_everything_and_equals_the_split(make: Make, small_data
     model.fit(split.train).add(split.later)
     assert found["paper"]["new_rmse"] == pytest.approx(evaluate(model, split.test).rmse, abs=1e-6)
     assert found["paper"]["parameters"] == model.parameter_count
+    come = random_split(ratings, 0.8, 0).train.frame
+    entities = come["user_id"].n_unique() + come["item_id"].n_unique()
+    assert found["online-mf"]["parameters"] == entities * (20 + 1)
 
 
 def test_the_table_is_the_papers(make: Make) -> None:
@@ -55,3 +63,27 @@ def test_the_table_is_the_papers(make: Make) -> None:
     assert final["rows"][2][1] == "online MF"
     assert final["rows"][2][2] is None
     assert steps["header"][2:] == ["20 %", "40 %", "60 %", "80 %", "100 %"]
+
+
+def test_a_step_with_nothing_to_test_on_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.csv"
+    planted_blocks(6, 5).frame.write_csv(path)
+    outcome = run("online", Request([str(path)], quick=True), tmp_path / "out")
+    _, steps = outcome.document["tables"]
+    assert [row[2] for row in steps["rows"]] == [None] * len(SYSTEMS)
+    assert all(row[-1] > 0 for row in steps["rows"])
+
+
+def test_figures_are_means_over_seeds() -> None:
+    def cell(seed: int, rmse: float | None) -> Measured:
+        steps = [{"share": 0.2, "rmse": None}, {"share": 1.0, "rmse": rmse}]
+        found = {"steps": steps, "new_rmse": 1.0, "mean_rmse": 1.0 + seed, "seen": 0.1 * seed}
+        found |= {"parameters": 10 * seed, "new_entities": 20 * seed}
+        of = {"data": "mine", "system": "paper", "seed": seed, "paper_name": None}
+        return Measured(of, found, 1.0)
+
+    report = Online().report(Results([cell(1, 0.5), cell(3, 0.7)]))
+    (final,), (steps,) = (table.rows for table in report.tables)
+    assert final[4] == "3.000 ± 1.414"
+    assert (final[6], final[8], final[10]) == (20, "20.00%", 40)
+    assert list(steps[2:]) == [None, pytest.approx(0.6)]

@@ -2,7 +2,8 @@ from tests.experiments.conftest import Make
 
 from evichain.baselines import BASELINES
 from evichain.evaluation import evaluate
-from evichain.experiments.rmse_table import OURS, SYSTEMS, THEIRS, published
+from evichain.experiments.frame import Measured, Results
+from evichain.experiments.rmse_table import OURS, SYSTEMS, THEIRS, RmseTable, published
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import make_system
 from evichain.ratings.splits import random_split
@@ -36,8 +37,21 @@ def test_the_table_has_the_papers_figures_beside_ours(make: Make, small_data: st
     assert rows["paper"][3] is None
     assert rows["nnmf"][1] is None
     assert rows["nnmf"][3] == 0.903
+    for cell in outcome.document["cells"]:
+        assert 0 < cell["found"]["training_seconds"] < cell["seconds"]
     # Ours are what the same system gives by hand.
     source = Source(small_data, quick=True)
     split = random_split(source.ratings(), 0.9, 0)
     model = make_system("biased-mf", source, 0).fit(split.train)
     assert rows["biased-mf"][4] == f"{evaluate(model, split.test).rmse:.4f}"
+
+
+def test_seconds_are_those_of_training() -> None:
+    def cell(system: str, seed: int) -> Measured:
+        of = {"data": "mine", "system": system, "split": OURS, "seed": seed, "paper_name": None}
+        found = {"rmse": 1.0, "parameters": 10 * seed, "impossible": 0}
+        return Measured(of, {**found, "training_seconds": 2.0 * seed}, 99.0)
+
+    cells = [cell(system, seed) for system in SYSTEMS for seed in (1, 3)]
+    (table,) = RmseTable().report(Results(cells)).tables
+    assert list(table.rows[0][-3:]) == [20, 4, 0]

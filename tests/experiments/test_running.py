@@ -1,12 +1,15 @@
 import json
+import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.experiments.conftest import Make
 
-from evichain.errors import SettingsError
+from evichain.errors import DataError, SettingsError, SplitError
+from evichain.experiments import EXPERIMENTS
 from evichain.experiments.frame import Request
-from evichain.experiments.running import run
+from evichain.experiments.running import check, run
 from evichain.testing import planted_blocks
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -73,3 +76,45 @@ def test_no_folder_and_no_experiment_are_said(tmp_path: Path, small_data: str) -
         run("complexity", Request([small_data]), taken)
     with pytest.raises(SettingsError, match="no experiment 'table'"):
         run("table", Request([small_data]), tmp_path)
+
+
+def test_what_is_not_installed_is_said_before_anything_is_measured(
+    small_data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = Request([small_data], quick=True)
+    check(EXPERIMENTS, request)
+    monkeypatch.setitem(sys.modules, "surprise", None)
+    check(["online", "scaling"], request)
+    with pytest.raises(SettingsError, match="BiasedMF needs Surprise"):
+        check(EXPERIMENTS, request)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SettingsError, match="pictures need Matplotlib"):
+        check(["online"], request)
+
+
+@pytest.mark.parametrize(
+    ("name", "users", "items"),
+    [("cold-start", 4, 6), ("online", 2, 2), ("trace", 1, 1), ("rmse-table", 1, 1)],
+)
+def test_a_split_that_cannot_be_is_said_before_anything_is_measured(
+    name: str, users: int, items: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "tiny.csv"
+    rows = [(user, item, 1 + item % 5) for user in range(users) for item in range(items)]
+    pl.DataFrame(rows, ["user_id", "item_id", "rating"], orient="row").write_csv(path)
+    with pytest.raises(SplitError, match=f"{name} of tiny, seed 0: "):
+        check(["complexity", name], Request([str(path)], quick=True))
+
+
+def test_data_that_is_not_there_is_said_before_anything_is_measured(
+    small_data: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=r"nowhere\.csv"):
+        run("complexity", Request([small_data, "nowhere.csv"], quick=True), tmp_path)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_mistake_in_the_last_is_said_before_the_first(small_data: str, tmp_path: Path) -> None:
+    with pytest.raises(SplitError, match="cold-start of ml-100k, seed 0: no 150 users to cut"):
+        run("cold-start", Request([small_data]), tmp_path)
+    assert not list(tmp_path.rglob("*.json"))

@@ -2,7 +2,8 @@ from pathlib import Path
 
 from tests.experiments.conftest import Make
 
-from evichain.experiments.scaling import measure, step_settings
+from evichain.experiments.frame import Measured, Results
+from evichain.experiments.scaling import Scaling, measure, step_settings
 from evichain.experiments.sources import Source
 from evichain.testing import planted_blocks
 
@@ -36,3 +37,16 @@ def test_each_has_a_process_and_a_row(make: Make) -> None:
     assert table["rows"][0][5] == 10
     assert table["rows"][0][7] == "0.17 M"
     assert table["rows"][1][5] is None
+
+
+def test_a_size_has_one_row_whatever_the_seeds() -> None:
+    def cell(data: str, seed: int) -> Measured:
+        of = {"system": "pmf", "data": data, "share": 0.5, "seed": seed, "paper_name": None}
+        found = {"ratings": 9, "users": 2, "items": 5, "seconds": 1.0 + seed, "parameters": 140}
+        return Measured(of, {**found, "graph_bytes": 90, "peak_bytes": seed * 10**6}, 1.0)
+
+    cells = [cell(data, seed) for data in ("a", "b") for seed in (1, 3)]
+    (table,) = Scaling().report(Results(cells)).tables
+    assert [row[1] for row in table.rows] == ["a, 50% of users", "b, 50% of users"]
+    assert table.rows[0][4] == "3.0000 ± 1.4142"
+    assert table.rows[0][-1] == "2 MB"

@@ -14,6 +14,12 @@ from evichain.testing import planted_blocks
         ("somewhere/ml-10M100K", "ml-10M100K", "ml-10m"),
         ("films/ratings.parquet", "films", None),
         ("films/mine.csv.gz", "mine", None),
+        ("ml-1m.csv", "ml-1m", "ml-1m"),
+        ("here/ml-100k.tsv.gz", "ml-100k", "ml-100k"),
+        ("ml-1m/ratings.dat", "ml-1m", "ml-1m"),
+        ("ml-1m-first-1000.csv", "ml-1m-first-1000", None),
+        ("ml-100kids.csv", "ml-100kids", None),
+        ("ml-1m.first.csv", "ml-1m.first", None),
     ],
 )
 def test_data_is_called_what_it_is(data: str, label: str, paper_name: str | None) -> None:
@@ -28,6 +34,14 @@ def test_other_data_is_treated_as_the_papers_of_its_size(tmp_path: Path) -> None
     assert Source("ml-1m").way.early == {"evidence_limit": 20, "max_depth": 2}
     assert Source("ml-10m").way.standard == {"evidence_limit": 40, "max_depth": 3}
     assert [Source(data).way.pmf_batch for data in sources.WAYS] == [1000, 5000, 10_000]
+
+
+def test_the_size_of_a_set_of_the_catalogue_is_known_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVICHAIN_CACHE", str(tmp_path))
+    assert Source("ml-25m").like == "ml-10m"
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_same_name_with_other_content_is_other_data(tmp_path: Path) -> None:

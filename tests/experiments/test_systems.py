@@ -1,5 +1,6 @@
 import pytest
 
+from evichain.baselines import BASELINES
 from evichain.experiments.rmse_table import SYSTEMS
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import Growing, make_system, settings_of
@@ -19,6 +20,20 @@ def test_every_system_learns_little_in_a_quick_run(system: str, small_data: str)
     effort = [name for name in ("iterations", "epochs", "passes") if name in full]
     assert all(quick[name] <= full[name] for name in effort)
     assert all(quick[name] <= 20 for name in effort)
+
+
+@pytest.mark.parametrize("data", ["ml-1m", "ml-10m", "ml-25m"])
+def test_a_baseline_has_its_settings_for_data_of_that_size(data: str) -> None:
+    told = settings_of("biased-mf", Source(data), 2)
+    assert (told["factors"], told["epochs"], told["regularization"]) == (50, 40, 0.05)
+    assert make_system("pmf", Source(data), 2).settings.model_dump()["iterations"] == 8000
+    assert make_system("pmf", Source("ml-100k"), 2).settings.model_dump()["iterations"] == 2000
+
+
+@pytest.mark.parametrize("system", BASELINES)
+def test_what_is_known_of_larger_data_is_little_in_a_quick_run_too(system: str) -> None:
+    quick = make_system(system, Source("ml-1m", quick=True), 1).settings.model_dump()
+    assert all(quick.get(name, 0) <= 20 for name in ("iterations", "epochs", "passes"))
 
 
 def test_who_takes_in_ratings_later_is_known() -> None:

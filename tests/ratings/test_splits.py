@@ -116,6 +116,11 @@ def test_cold_users_keep_few_ratings_and_the_test_part_stays_whole() -> None:
     counts = split.train.frame.group_by("user_id").len()["len"].to_list()
     assert counts.count(2) >= 5
     assert rows(split.test) == rows(whole.test)
+    # It says who they are.
+    before, after = (dict(p.train.frame["user_id"].value_counts().rows()) for p in (whole, split))
+    assert split.cold is not None
+    assert set(split.cold) == {user for user in before if after[user] < before[user]}
+    assert len(split.cold) == 5
 
 
 def test_given_ratings_are_spelled(data: Path) -> None:

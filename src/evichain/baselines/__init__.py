@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a baseline is, what it is in a line, and how well it is known to do.
+    """Where a baseline is, what it is in a line, how well it is known to do, and told what.
 
     Attributes:
         published: test RMSE by data set and split, as the literature has it.
+        settings: what it is told by data set, where the defaults are not for that.
     """
 
     module: str
     name: str
     about: str
     published: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def load(self) -> "type[Baseline[Any]]":
         """The class, imported on first use: most need PyTorch."""
@@ -41,11 +43,21 @@ class Entry:
 _100K, _1M, _U1 = ("ml-100k", "random:0.9"), ("ml-1m", "random:0.9"), ("ml-100k", "u1")
 
 BASELINES: Mapping[str, Entry] = {
-    "pmf": Entry("pmf", "PMF", "the chain with everyone a prototype", {_100K: 0.952, _1M: 0.883}),
+    "pmf": Entry(
+        "pmf",
+        "PMF",
+        "the chain with everyone a prototype",
+        {_100K: 0.952, _1M: 0.883},
+        {"ml-1m": {"iterations": 8000}},
+    ),
     "rowless": Entry("rowless", "Rowless", "the chain with every item a prototype"),
     "columnless": Entry("columnless", "Columnless", "the chain with every user a prototype"),
     "biased-mf": Entry(
-        "biased_mf", "BiasedMF", "factorization with biases", {_100K: 0.911, _1M: 0.852}
+        "biased_mf",
+        "BiasedMF",
+        "factorization with biases",
+        {_100K: 0.911, _1M: 0.852},
+        {"ml-1m": {"factors": 50, "epochs": 40, "regularization": 0.05}},
     ),
     "svd++": Entry("svdpp", "SVDpp", "factorization with biases and what was rated at all"),
     "item-knn": Entry("item_knn", "ItemKNN", "neighbours among items, about baselines"),
@@ -53,7 +65,13 @@ BASELINES: Mapping[str, Entry] = {
         "nnmf", "NNMF", "a network in place of the inner product", {_100K: 0.903, _1M: 0.843}
     ),
     "ncf": Entry("ncf", "NCF", "a factorization and a network, fused; for ratings"),
-    "cf-nade": Entry("cf_nade", "CFNADE", "ratings predicted from those before them", {_1M: 0.829}),
+    "cf-nade": Entry(
+        "cf_nade",
+        "CFNADE",
+        "ratings predicted from those before them",
+        {_1M: 0.829},
+        {"ml-1m": {"epochs": 100, "learning_rate": 2e-3, "validate_every": 4}},
+    ),
     "gc-mc": Entry("gc_mc", "GCMC", "a graph convolution over ratings", {_U1: 0.910, _1M: 0.832}),
     "rbm": Entry("rbm", "RBM", "a Boltzmann machine over ratings"),
     "prank": Entry("prank", "PRank", "a perceptron with thresholds for each user"),

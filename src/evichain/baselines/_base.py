@@ -77,6 +77,10 @@ class Baseline(ABC, Generic[Chosen]):
         given = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
         return f"{type(self).__name__}({given})"
 
+    @classmethod
+    def check_installed(cls) -> None:
+        """Complain, before the work is done, if something that it learns with is missing."""
+
     @abstractmethod
     def _learn(self, graph: Graph, *, progress: bool) -> Learned:
         """Learn from all ratings of a graph."""

@@ -57,14 +57,20 @@ class SurpriseBaseline(Baseline[Chosen]):
     def _size(self, algorithm: "surprise.AlgoBase") -> int:
         """How many numbers a trained algorithm has learned."""
 
-    def _learn(self, graph: Graph, *, progress: bool) -> Learned:
+    @classmethod
+    def check_installed(cls) -> None:
+        """Complain if Surprise is missing."""
         try:
-            algorithm = self._algorithm()
+            import surprise  # noqa: F401
         except ImportError as missing:
             raise SettingsError(
-                f"{type(self).__name__} needs Surprise, which is not installed",
+                f"{cls.__name__} needs Surprise, which is not installed",
                 right="Install it with: pip install 'evichain[baselines]'",
             ) from missing
+
+    def _learn(self, graph: Graph, *, progress: bool) -> Learned:
+        self.check_installed()
+        algorithm = self._algorithm()
         name = f"Training {type(self).__name__}"
         # Surprise does not tell of its epochs.
         with progress_bar(name, 1, enabled=progress, unit="model") as bar:

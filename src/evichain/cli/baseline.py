@@ -20,7 +20,7 @@ verb = single()
         "evichain baseline",
         "evichain baseline nnmf",
         "evichain baseline nnmf ml-100k --split random:0.9 --seed 1",
-        "evichain baseline pmf ml-1m --split random:0.9 --set iterations=8000 --json",
+        "evichain baseline pmf ml-1m --split random:0.9 --set iterations=4000 --json",
     )
 )
 def baseline(
@@ -44,6 +44,7 @@ def baseline(
     """Train and test one of the recommenders that REC is compared with.
 
     The seed is that of the split and of the recommender. The test part is read once, at the end.
+    On a data set of the catalogue, settings that are not given are those for data of its size.
     """
     settings = {"seed": seed, **assigned(set_)}
     if name is None:
@@ -82,19 +83,26 @@ def _describe(name: str, *, json: bool) -> None:
         settings = {
             key: {"default": field.default, "about": about[key]} for key, field in fields.items()
         }
-        print_json({"name": name, "about": BASELINES[name].about, "settings": settings})
+        document = {"name": name, "about": BASELINES[name].about, "settings": settings}
+        print_json({**document, "settings_by_data": BASELINES[name].settings})
         return
     rows = [(key, said(field.default), about[key]) for key, field in fields.items()]
     print_table(f"{name}: {BASELINES[name].about}", ("setting", "default", "about"), rows)
+    for data, told in BASELINES[name].settings.items():
+        note(f"on {data} and larger: {', '.join(f'{k}={said(v)}' for k, v in told.items())}")
 
 
 def _train(
     name: str, data: str, split: str | None, seed: int, settings: dict[str, Any], *, json: bool
 ) -> None:
-    from evichain.baselines import BASELINES, make_baseline
+    from evichain.baselines import BASELINES, baseline_class
     from evichain.evaluation import evaluate
+    from evichain.experiments.sources import Source
+    from evichain.experiments.systems import suited
+    from evichain.ratings.catalogue import is_name
 
-    model = make_baseline(name, **settings)
+    kind = baseline_class(name)
+    model = kind(**{**(suited(name, Source(data)) if is_name(data) else {}), **settings})
     parts = load_parts(data, split, seed)
     begun = time.perf_counter()
     model.fit(parts.train, progress=True)

@@ -79,10 +79,11 @@ def paper(
     check_place(out / "cells")
 
     from evichain.experiments.frame import Request
-    from evichain.experiments.running import run
+    from evichain.experiments.running import check, run
     from evichain.experiments.sources import default_data
 
     request = Request(data or default_data(quick=quick), seed or [0], quick)
+    check(names, request)
     outcomes = [run(one, request, out, anew=anew, progress=True, say=note) for one in names]
     if json:
         print_json(

@@ -78,6 +78,12 @@ def policy_of(controls: str, depth: int, *, caching: bool) -> Policy:
     return Policy(max_depth=depth, caching=caching, **{**none, **CONTROLS[controls]})
 
 
+def _policies(controls: str, depth: int) -> dict[str, dict[str, Any]]:
+    """The policy without the cache and with it."""
+    made = {c: policy_of(controls, depth, caching=caching) for c, caching in _CACHES.items()}
+    return {cache: policy.model_dump() for cache, policy in made.items()}
+
+
 def count_batch(pool: Pool, policy: Policy, seed: int, batch: int, size: int) -> Counters:
     """What the recursion would do for a mini-batch of ratings."""
     users, items, _ = pool.graph.pairs(batch_positions(len(pool.graph), size, seed, batch))
@@ -102,7 +108,9 @@ class Complexity(Experiment):
         """One for each data set, depth and seed."""
         batches = 2 if request.quick else BATCHES
         for source, depth, seed in request.over(DEPTHS):
+            policies = {name: _policies(name, depth) for name in CONTROLS}
             of = {"depth": depth, "seed": seed, "batches": batches, "batch": MINI_BATCH}
+            of |= {"prototypes": PROTOTYPES, "policies": policies}
             measure = partial(_measure, source, depth, seed, batches)
             yield Cell(source, of, measure, shown=("depth", "seed"))
 

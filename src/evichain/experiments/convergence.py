@@ -19,7 +19,7 @@ from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
-from evichain.ratings.splits import random_split
+from evichain.ratings.splits import Split, random_split
 from evichain.recipes import Settings, settings_for
 from evichain.training.pretraining import pretrain
 from evichain.training.trainer import Trainer
@@ -41,8 +41,6 @@ SYSTEMS = {
     "plus": "REC, recipe `plus`, in batches of its own",
 }
 _COLOURS = {**COLOURS, "pmf-larger": "#93cfc7"}
-_BLOCK = settings_for("paper")
-"""What is pretrained, and how, for PMF as for REC."""
 
 
 def told_to(system: str, source: Source, seed: int) -> dict[str, Any]:
@@ -65,6 +63,20 @@ def told_to(system: str, source: Source, seed: int) -> dict[str, Any]:
     }
 
 
+def _resolved(system: str, told: Mapping[str, Any], ratings: int) -> Settings:
+    """All settings of a system, those that were not told too."""
+    return settings_for("paper" if _is_pmf(system) else system, ratings=ratings, **told)
+
+
+def _block() -> Settings:
+    """What is pretrained, and how, for PMF as for REC."""
+    return settings_for("paper")
+
+
+def _is_pmf(system: str) -> bool:
+    return system.startswith("pmf")
+
+
 class Convergence(Experiment):
     """Section 5.1 and its figure."""
 
@@ -76,11 +88,18 @@ class Convergence(Experiment):
         "1,000 for REC, and of 1,000, 5,000 and 10,000 for PMF."
     )
 
+    def splits(self, source: Source, seed: int) -> Iterable[Split]:
+        """A fifth is kept apart."""
+        return [random_split(source.ratings(), 0.8, seed)]
+
     def cells(self, request: Request) -> Iterable[Cell]:
         """One for each data set, system and seed."""
         for source, system, seed in request.over(SYSTEMS):
             told = told_to(system, source, seed)
-            of = {"system": system, "seed": seed, "settings": told}
+            settings = _resolved(system, told, len(source.ratings())).model_dump()
+            of = {"system": system, "seed": seed, "settings": settings}
+            if _is_pmf(system):
+                of["block"] = _block().model_dump()
             yield Cell(source, of, partial(_measure, source, system, told))
 
     def report(self, results: Results) -> Report:
@@ -111,8 +130,7 @@ class Convergence(Experiment):
 def _measure(source: Source, system: str, told: Mapping[str, Any], progress: bool) -> Any:
     split = random_split(source.ratings(), 0.8, told["seed"])
     graph = Graph.build(split.train)
-    everyone = system.startswith("pmf")
-    settings = settings_for("paper" if everyone else system, ratings=len(graph), **told)
+    everyone, settings = _is_pmf(system), _resolved(system, told, len(graph))
     counts = settings.prototype_users, settings.prototype_items
     if everyone:
         counts = len(graph.ids[Side.USER]), len(graph.ids[Side.ITEM])
@@ -169,9 +187,10 @@ def crossings(curve: list[float], threshold: float) -> dict[str, int | None]:
 
 def _pretrain_block(chain: Chain, graph: Graph, settings: Settings) -> None:
     """Fit the block that REC's prototypes would be, and nothing else, as REC does."""
-    block = Pool.most_rated(graph, (_BLOCK.prototype_users, _BLOCK.prototype_items))
+    how = _block()
+    block = Pool.most_rated(graph, (how.prototype_users, how.prototype_items))
     small = Chain.for_pool(settings.chain, block, 0)
-    pretrain(small, block, _BLOCK.training)
+    pretrain(small, block, how.training)
     with torch.no_grad():
         for all_of_them, few in zip(chain.prototypes, small.prototypes, strict=True):
             # Both pools have the most rated first.
@@ -191,7 +210,7 @@ def _told(found: Results, system: str) -> list[Value]:
     batch = one["batch"] if system != "plus" else "a fifth"
     lowest = float(curves.min(axis=1).mean())
     crossed = [_median([cell[name] for cell in found]) for name in ("first", "lasting")]
-    return [batch, paper, *crossed, at(30), at(SHOWN), lowest, one["parameters"]]
+    return [batch, paper, *crossed, at(30), at(SHOWN), lowest, round(found.mean("parameters"))]
 
 
 def _median(steps: list[int | None]) -> int | None:

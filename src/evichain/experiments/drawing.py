@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evichain.errors import SettingsError
 from evichain.experiments.frame import Results
 from evichain.experiments.report import Report
+from evichain.places import file_beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,7 @@ COLOURS = {
 }
 """Of the systems that appear in more than one picture."""
 
-_DOTS = 150
+_DOTS, _FEW_TENS = 150, 50
 _STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
@@ -70,9 +71,8 @@ def save_png(report: Report, path: Path) -> None:
         figure = Figure(figsize=report.size, layout="constrained")
         FigureCanvasAgg(figure)
         report.draw(figure)
-        beside = path.with_name(f".{path.name}")
-        figure.savefig(beside, dpi=_DOTS, format="png", metadata={"Software": None})
-    beside.replace(path)
+        with file_beside(path) as made:
+            figure.savefig(made, dpi=_DOTS, format="png", metadata={"Software": None})
 
 
 def by_data(results: Results, figure: "Figure") -> "Iterator[tuple[Axes, Results]]":
@@ -92,9 +92,13 @@ def panels(figure: "FigureBase", titles: Sequence[str]) -> "list[Axes]":
 
 def plain_numbers(axes: "Axes", which: str = "y") -> None:
     """Write the numbers of a logarithmic axis as people read them: 2 M, not 2 × 10⁶."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis = axes.yaxis if which == "y" else axes.xaxis
+    low, high = sorted(axes.get_ylim() if which == "y" else axes.get_xlim())
+    if 0 < high < _FEW_TENS * low:
+        # There may be no power of ten in it, or but one.
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 5 * low else range(1, 10)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axis.set_minor_formatter(NullFormatter())
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from evichain.errors import SettingsError
 from evichain.experiments.report import Report
 from evichain.experiments.sources import Source
+from evichain.ratings.splits import Split
 
 Found = Mapping[str, Any]
 """What a cell has found: figures by name, ready for JSON."""
@@ -36,6 +37,9 @@ class Request:
     quick: bool = False
 
     def __post_init__(self) -> None:
+        seed = next((seed for seed in self.seeds if list(self.seeds).count(seed) > 1), None)
+        if seed is not None:
+            raise SettingsError(f"the seed {seed} is given twice", right="Give each once.")
         labels = [source.label for source in self.sources]
         twice = next((label for label in labels if labels.count(label) > 1), None)
         if twice is not None:
@@ -145,6 +149,11 @@ class Results:
         """The mean of a figure."""
         return fmean(self.values(name))
 
+    def mean_told(self, name: str) -> float | None:
+        """The mean of a figure over the cells that tell it, as not all may; None of none."""
+        told = [cell.found[name] for cell in self.cells if cell.found.get(name) is not None]
+        return fmean(told) if told else None
+
     def said(self, name: str, decimals: int = 3) -> str | None:
         """The mean of a figure, with the deviation where there are several; None of none."""
         values = self.values(name)
@@ -160,10 +169,16 @@ class Experiment(ABC):
     Attributes:
         title: what it shows.
         claim: what the paper says.
+        systems: those that are trained, by name.
     """
 
     title: ClassVar[str]
     claim: ClassVar[str]
+    systems: ClassVar[Sequence[str]] = ()
+
+    def splits(self, source: Source, seed: int) -> Iterable[Split]:
+        """How the cells part the data, the hardest of each kind; a split that cannot be raises."""
+        return ()
 
     @abstractmethod
     def cells(self, request: Request) -> Iterable[Cell]:

@@ -6,9 +6,9 @@ the most rated of that fifth become prototypes.
 
 from collections.abc import Iterable
 from functools import partial
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from evichain.evaluation import evaluate
@@ -19,7 +19,7 @@ from evichain.experiments.sources import Source
 from evichain.experiments.systems import NAMES, Growing, make_system, mean_rmse, settings_of
 from evichain.progress import progress as progress_bar
 from evichain.ratings.side import Side
-from evichain.ratings.splits import growth, growth_split, random_split
+from evichain.ratings.splits import Split, growth, growth_split, random_split
 from evichain.ratings.table import Ratings
 
 if TYPE_CHECKING:
@@ -50,12 +50,20 @@ class Online(Experiment):
         "everything new in ML-100K, ML-1M and ML-10M, with 0.17 M parameters on each."
     )
 
+    systems = SYSTEMS
+
+    def splits(self, source: Source, seed: int) -> Iterable[Split]:
+        """The first fifth, what comes later, and what is tested."""
+        return [growth_split(source.ratings(), STEP, seed, prototypes=PROTOTYPES)]
+
     def cells(self, request: Request) -> Iterable[Cell]:
         """One for each data set, system and seed."""
         for source, system, seed in request.over(SYSTEMS):
             settings = settings_of(system, source, seed)
-            of = {"system": system, "seed": seed, "step": STEP, "settings": settings}
-            yield Cell(source, of, partial(_measure, source, system, seed))
+            of = {"system": system, "seed": seed, "step": STEP, "prototypes": PROTOTYPES}
+            yield Cell(
+                source, {**of, "settings": settings}, partial(_measure, source, system, seed)
+            )
 
     def report(self, results: Results) -> Report:
         """The paper's table beside ours, and the error at each step."""
@@ -66,7 +74,6 @@ class Online(Experiment):
             paper = PAPER.get(of_data.cells[0]["paper_name"] or "", {})
             for system in of_data.distinct("system"):
                 found = of_data.where(system=system)
-                one = found.cells[0]
                 rec = system in ("paper", "plus")
                 final.append(
                     [
@@ -74,21 +81,20 @@ class Online(Experiment):
                         NAMES[system],
                         paper.get("rmse") if rec else None,
                         found.said("new_rmse", 4),
-                        one["mean_rmse"],
+                        found.said("mean_rmse"),
                         "0.17 M" if rec and paper else None,
-                        one["parameters"],
+                        round(found.mean("parameters")),
                         _percent(paper.get("seen")) if rec else None,
-                        _percent(one["seen"]),
+                        _percent(found.mean("seen")),
                         paper.get("new") if rec else None,
-                        one["new_entities"],
+                        round(found.mean("new_entities")),
                     ]
                 )
-                curves = np.array([[at["rmse"] for at in cell["steps"]] for cell in found])
-                steps.append([data, NAMES[system], *map(float, curves.mean(axis=0))])
+                steps.append([data, NAMES[system], *(rmse for _, rmse in _curve(found))])
         header = ["data", "system", "the paper", "RMSE on all that is new", "guessing the mean"]
         header += ["parameters: the paper", "ours", "data seen in training: the paper", "ours"]
         header += ["new rows and columns: the paper", "ours"]
-        shares = [f"{round(100 * at['share'])} %" for at in results.cells[0]["steps"]]
+        shares = [f"{round(share)} %" for share, _ in _curve(results)]
         tables = [
             Table(header, final, "When all have come"),
             Table(["data", "system", *shares], steps, "RMSE by share of rows and columns there"),
@@ -98,7 +104,8 @@ class Online(Experiment):
             "others. At each step: the test ratings between users and items that are there by "
             "then. “All that is new”: those in which a user or an item has part that was not there "
             "in training (`--split growth:0.2` of `evichain train`).",
-            "Guessing the mean: of the ratings learned from, on all that is new.",
+            "Guessing the mean: of the ratings learned from, on all that is new. Parameters: when "
+            "all have come. A hyphen among the steps: there was nothing to test on yet.",
         )
         size = 5.0 * len(results.distinct("data")) + 0.6, 4.2
         return Report(tables, partial(_draw, results), size, remarks)
@@ -113,7 +120,6 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
     parts = growth(everything.train, STEP, seed, always=first)
     model = make_system(system, source, seed)
     model.fit(split.train, progress=progress)
-    parameters = model.parameter_count
     assert isinstance(model, Growing)
     there, steps = split.train, []
     with progress_bar("Growing", len(parts), enabled=progress, unit="steps") as bar:
@@ -124,10 +130,10 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
                 there = part
             last = number == len(parts)
             tested = everything.test if last else _among(everything.test, there)
-            rmse = evaluate(model, tested).rmse
+            rmse = evaluate(model, tested).rmse if len(tested) else None
             share = min(1.0, STEP * number)
             steps.append({"share": share, "rmse": rmse, "tested": len(tested)})
-            bar(rmse=rmse)
+            bar(rmse="-" if rmse is None else rmse)
     new = evaluate(model, split.test)
     met = [ratings.frame[side.column].n_unique() - len(first[side]) for side in Side]
     return {
@@ -136,7 +142,7 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
         "new_tested": new.ratings,
         "impossible": new.impossible,
         "mean_rmse": mean_rmse(split.train, split.test),
-        "parameters": parameters,
+        "parameters": model.parameter_count,
         "settings": model.settings.model_dump(),
         "seen": len(split.train) / len(ratings),
         "new_entities": sum(met),
@@ -156,6 +162,15 @@ def _among(ratings: Ratings, there: Ratings) -> Ratings:
     return ratings.take(ratings.frame.select(both[0] & both[1]).to_series())
 
 
+def _curve(found: Results) -> list[tuple[float, float | None]]:
+    """The mean error at each step, by percent of rows and columns; None where nobody tells one."""
+    curve = []
+    for steps in zip(*(cell["steps"] for cell in found), strict=True):
+        told = [at["rmse"] for at in steps if at["rmse"] is not None]
+        curve.append((100 * steps[0]["share"], fmean(told) if told else None))
+    return curve
+
+
 def _percent(share: float | None) -> str | None:
     return None if share is None else f"{share:.2%}"
 
@@ -164,18 +179,16 @@ def _draw(results: Results, figure: "Figure") -> None:
     for axes, of_data in by_data(results, figure):
         for system in of_data.distinct("system"):
             found = of_data.where(system=system)
-            shares = [100 * at["share"] for at in found.cells[0]["steps"]]
-            curves = np.array([[at["rmse"] for at in cell["steps"]] for cell in found])
+            points = [(share, rmse) for share, rmse in _curve(found) if rmse is not None]
             label = NAMES[system].replace("`", "")
-            axes.plot(shares, curves.mean(axis=0), "o-", color=COLOURS[system], label=label)
-            new = found.mean("new_rmse")
-            axes.plot(shares[-1] + 3, new, "D", color=COLOURS[system], markersize=6)
+            axes.plot(*zip(*points, strict=True), "o-", color=COLOURS[system], label=label)
+            axes.plot(103, found.mean("new_rmse"), "D", color=COLOURS[system], markersize=6)
         paper = PAPER.get(of_data.cells[0]["paper_name"] or "")
         if paper is not None:
             axes.plot(103, paper["rmse"], "_", color=REPORTED, markersize=16, mew=2.5)
             axes.annotate(
                 "REC in the paper",
-                (101, paper["rmse"]),
+                (100, paper["rmse"]),
                 ha="right",
                 va="center",
                 color=REPORTED,

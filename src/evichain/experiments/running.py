@@ -9,7 +9,7 @@ import json
 import platform
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,12 @@ from typing import Any
 import torch
 
 from evichain import __version__
-from evichain.errors import SettingsError
+from evichain.errors import SettingsError, SplitError
 from evichain.experiments import make_experiment
 from evichain.experiments.drawing import check_installed, save_png
 from evichain.experiments.frame import Cell, Measured, Request, Results, key_of
 from evichain.experiments.report import markdown
+from evichain.experiments.systems import check_system
 from evichain.places import file_beside
 
 Say = Callable[[str], None]
@@ -45,6 +46,23 @@ class Outcome:
     measured: int
 
 
+def check(names: Iterable[str], request: Request) -> None:
+    """Complain of what would be found out only after hours: what is not installed or cannot be."""
+    check_installed()
+    experiments = {name: make_experiment(name) for name in names}
+    for experiment in experiments.values():
+        for system in experiment.systems:
+            check_system(system)
+    for source, seed in request.over():
+        source.ratings()
+        for name, experiment in experiments.items():
+            try:
+                list(experiment.splits(source, seed))
+            except SplitError as error:
+                where = f"{name} of {source.label}, seed {seed}"
+                raise SplitError(error.what, where=where, right=error.right) from error
+
+
 def run(
     name: str,
     request: Request,
@@ -63,7 +81,7 @@ def run(
         say: told of each cell.
     """
     experiment = make_experiment(name)
-    check_installed()
+    check([name], request)
     kept = out / "cells" / name
     try:
         kept.mkdir(parents=True, exist_ok=True)

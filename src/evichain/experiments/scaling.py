@@ -49,28 +49,31 @@ class Scaling(Experiment):
         shares = SHARES[:1] if request.quick else SHARES
         repeats = QUICK_REPEATS if request.quick else REPEATS
         for source, share, system, seed in request.over(shares, SYSTEMS):
+            settings = step_settings(system, source, source.part(share), seed).model_dump()
             of = {"system": system, "share": share, "seed": seed, "repeats": repeats}
             measure = partial(_alone, source, system, share, seed, repeats)
-            yield Cell(source, of, measure, shown=("system", "share", "seed"))
+            shown = "system", "share", "seed"
+            yield Cell(source, {**of, "settings": settings}, measure, shown)
 
     def report(self, results: Results) -> Report:
         """A row for each size and system."""
         rows: list[list[Value]] = []
-        for cell in sorted(results, key=lambda c: (SYSTEMS.index(c["system"]), c["ratings"])):
-            whole = cell["share"] == 1
-            ours = cell["system"] == "paper" and whole
+        for found in _sizes(results):
+            one = found.cells[0]  # the part of the users is the same for every seed
+            whole = one["share"] == 1
+            ours = one["system"] == "paper" and whole
             rows.append(
                 [
-                    NAMES[cell["system"]],
-                    cell["data"] if whole else f"{cell['data']}, {cell['share']:.0%} of users",
-                    cell["ratings"],
-                    cell["users"] + cell["items"],
-                    cell["seconds"],
-                    PAPER_SECONDS.get(cell["paper_name"]) if ours else None,
-                    cell["parameters"],
+                    NAMES[one["system"]],
+                    one["data"] if whole else f"{one['data']}, {one['share']:.0%} of users",
+                    one["ratings"],
+                    one["users"] + one["items"],
+                    found.said("seconds", 4),
+                    PAPER_SECONDS.get(one["paper_name"]) if ours else None,
+                    one["parameters"],
                     PAPER_PARAMETERS if ours else None,
-                    f"{cell['graph_bytes'] / 1e6:.1f} MB",
-                    _megabytes(cell["peak_bytes"]),
+                    f"{one['graph_bytes'] / 1e6:.1f} MB",
+                    _megabytes(found.mean_told("peak_bytes")),
                 ]
             )
         header = ["system", "data", "ratings", "users and items", "seconds an iteration"]
@@ -140,7 +143,15 @@ def _alone(
         return process.submit(measure, source, system, share, seed, repeats).result()
 
 
-def _megabytes(count: int | None) -> str | None:
+def _sizes(results: Results) -> list[Results]:
+    """What all seeds found of each system, data set and share, smaller data first."""
+    kinds = dict.fromkeys((cell["system"], cell["data"], cell["share"]) for cell in results)
+    found = [results.where(system=s, data=data, share=share) for s, data, share in kinds]
+    order = {system: place for place, system in enumerate(SYSTEMS)}
+    return sorted(found, key=lambda at: (order[at.cells[0]["system"]], at.cells[0]["ratings"]))
+
+
+def _megabytes(count: float | None) -> str | None:
     return None if count is None else f"{count / 1e6:,.0f} MB"
 
 
@@ -152,8 +163,9 @@ def _draw(results: Results, figure: "Figure") -> None:
     }
     for axes, name in zip(panels(figure, list(titles.values())), titles, strict=True):
         for system in SYSTEMS:
-            told = [c for c in results.where(system=system) if c[name] is not None]
-            points = sorted((c["ratings"], c[name]) for c in told)
+            sizes = _sizes(results.where(system=system))
+            points = [(at.cells[0]["ratings"], at.mean_told(name)) for at in sizes]
+            points = [(ratings, mean) for ratings, mean in points if mean is not None]
             if points:
                 label = NAMES[system].replace("`", "")
                 axes.plot(*zip(*points, strict=True), "o-", color=COLOURS[system], label=label)

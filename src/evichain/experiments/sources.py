@@ -1,5 +1,6 @@
 """The data of an experiment: what it is called, what the paper did with such data, its ratings."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from evichain.ratings.catalogue import is_fetched, load_ratings, local_path
+from evichain.ratings.catalogue import CATALOGUE, is_fetched, load_ratings, local_path
 from evichain.ratings.table import Ratings
 
 QUICK_RATINGS = 15_000
@@ -42,6 +43,11 @@ WAYS: Mapping[str, Way] = {
 
 _FEWER_THAN = {"ml-100k": 500_000, "ml-1m": 5_000_000}
 _SAYS_NOTHING = "ratings"
+_UNPACKED = {**{name: name for name in WAYS}, "ml-10m100k": "ml-10m"}
+"""What the paper's data sets are called, as files or unpacked folders."""
+
+_FORMATS = "csv|tsv|inter|parquet|pq|ndjson|jsonl|dat|data|graph|zip"
+_ENDING = re.compile(rf"(\.({_FORMATS}))?(\.(gz|zst))?$", re.IGNORECASE)
 
 
 def default_data(*, quick: bool) -> list[str]:
@@ -67,20 +73,26 @@ class Source:
         """What it is called in tables: its name, or that of its file or folder."""
         path = Path(self.data)
         name = path.parent.name if path.stem == _SAYS_NOTHING else path.name
-        return name.partition(".")[0] or self.data
+        return _ENDING.sub("", name, count=1) or self.data
 
     @property
     def paper_name(self) -> str | None:
-        """Which of the paper's data sets it is; None for any other."""
-        return next((name for name in WAYS if self.label.lower().startswith(name)), None)
+        """Which of the paper's data sets it is, by its whole name; None for any other."""
+        return _UNPACKED.get(self.label.lower())
 
     @cached_property
+    def like(self) -> str:
+        """Which of the paper's data sets it is, or which is of such a size."""
+        if self.paper_name is not None:
+            return self.paper_name
+        known = CATALOGUE.get(self.data)
+        count = known.ratings if known else len(self.ratings())
+        return next((name for name, most in _FEWER_THAN.items() if count < most), "ml-10m")
+
+    @property
     def way(self) -> Way:
         """What the paper did with data of this size."""
-        if self.paper_name is not None:
-            return WAYS[self.paper_name]
-        count = len(self.ratings())
-        return WAYS[next((n for n, most in _FEWER_THAN.items() if count < most), "ml-10m")]
+        return WAYS[self.like]
 
     @property
     def identity(self) -> str:

@@ -6,8 +6,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from pydantic import BaseModel
 
-from evichain.baselines import make_baseline
-from evichain.experiments.sources import Source
+from evichain.baselines import BASELINES, baseline_class, make_baseline
+from evichain.experiments.sources import WAYS, Source
 from evichain.protocol import Recommender
 from evichain.ratings.table import Ratings
 from evichain.recipes import RECIPES, settings_for
@@ -64,8 +64,14 @@ class Growing(Recommender, Protocol):
         ...
 
 
+def check_system(system: str) -> None:
+    """Complain if something that a system learns with is not installed."""
+    if system not in RECIPES:
+        baseline_class(system).check_installed()
+
+
 def make_system(system: str, source: Source, seed: int) -> System:
-    """A system, ready to learn: `paper` with the paper's settings for such data."""
+    """A system, ready to learn: `paper` with the paper's settings for such data, others too."""
     return _made(system, _told(system, source, seed))
 
 
@@ -73,11 +79,25 @@ def _told(system: str, source: Source, seed: int) -> dict[str, Any]:
     told: dict[str, Any] = {"seed": seed}
     if system == "paper":
         told |= source.way.standard
+    elif system in BASELINES:
+        told |= suited(system, source)
     if source.quick:
         known = _made(system, {}).settings.model_dump()
         # Where nothing is pretrained, nothing can be.
         told |= {name: value for name, value in QUICK.items() if known.get(name)}
     return told
+
+
+def suited(system: str, source: Source) -> Mapping[str, Any]:
+    """What a baseline is told for such data; for larger data than it knows, as for the largest.
+
+    >>> suited("pmf", Source("ml-10m")), suited("pmf", Source("ml-100k"))
+    ({'iterations': 8000}, {})
+    """
+    sizes = list(WAYS)
+    known = BASELINES[system].settings
+    nearest = [name for name in sizes[: sizes.index(source.like) + 1] if name in known]
+    return known[nearest[-1]] if nearest else {}
 
 
 def settings_of(system: str, source: Source, seed: int) -> dict[str, Any]:

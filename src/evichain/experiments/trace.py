@@ -51,6 +51,12 @@ class TraceFigure(Experiment):
         "prototype, but has been rated by prototype users, so that its embedding is generated."
     )
 
+    systems = ("paper",)
+
+    def splits(self, source: Source, seed: int) -> Iterable[Split]:
+        """What is drawn is of the test part."""
+        return [random_split(source.ratings(), 0.8, seed)]
+
     def cells(self, request: Request) -> Iterable[Cell]:
         """A model in the paper's form for each data set and seed."""
         for source, seed in request.over():

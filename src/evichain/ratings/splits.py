@@ -26,13 +26,15 @@ from evichain.ratings.table import Column, Ratings
 class Split:
     """Ratings to learn from and ratings to be tested on.
 
-    `later` are those that come between the two: evidence that nothing was learned from.
+    `later` are those that come between the two: evidence that nothing was learned from. `cold`
+    are the users who were cut to a few ratings.
     """
 
     train: Ratings
     test: Ratings
     name: str
     later: Ratings | None = None
+    cold: pl.Series | None = None
 
 
 def random_split(ratings: Ratings, fraction: float = 0.8, seed: int = 0) -> Split:
@@ -157,6 +159,11 @@ def cold_start(train: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> R
 
     Users are drawn among those who have more than that.
     """
+    return _cut(train, n_users, n_ratings, seed)[0]
+
+
+def _cut(train: Ratings, n_users: int, n_ratings: int, seed: int) -> tuple[Ratings, pl.Series]:
+    """What is left of the ratings, and who was cut."""
     codes, users = codes_of(train, Side.USER)
     rich = np.flatnonzero(np.bincount(codes, minlength=len(users)) > n_ratings)
     if n_users < 0 or n_ratings < 0 or n_users > len(rich):
@@ -168,7 +175,8 @@ def cold_start(train: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> R
     draws = generator(seed)
     cold = np.zeros(len(users), dtype=bool)
     cold[draws.choice(rich, n_users, replace=False)] = True
-    return train.take(~cold[codes] | (rank_within(codes, draws) < n_ratings))
+    left = train.take(~cold[codes] | (rank_within(codes, draws) < n_ratings))
+    return left, users.filter(cold)
 
 
 def growth_split(
@@ -204,8 +212,8 @@ def growth_split(
 def cold_split(ratings: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> Split:
     """A random split in which `n_users` users have but `n_ratings` ratings to learn from."""
     whole = random_split(ratings, 0.8, seed)
-    train = cold_start(whole.train, n_users, n_ratings, seed)
-    return Split(train, whole.test, f"cold:{n_users}/{n_ratings}")
+    train, cold = _cut(whole.train, n_users, n_ratings, seed)
+    return Split(train, whole.test, f"cold:{n_users}/{n_ratings}", cold=cold)
 
 
 def _most_rated(ratings: Ratings, side: Side, count: int) -> Column:
