@@ -8,9 +8,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,7 +20,7 @@ from evichain.ratings.conversion import convert_parquet
 from evichain.ratings.graph import Graph
 from evichain.ratings.synthetic import Synthetic
 from evichain.recommender import REC
-from evichain.resources import peak_bytes
+from evichain.resources import apart, peak_bytes
 from evichain.training.trainer import make_batch
 
 _WARM_UP = 3
@@ -66,7 +64,7 @@ def bench_scale(
         made = _kept(place, "generate", say, _generate, size, seed, place)
         graph = _kept(place, "convert", say, _convert, place)
         say(f"{size:,} ratings: {repeats} steps")
-        steps = _apart(_train, place, recipe, dict(changes or {}), seed, repeats)
+        steps = apart(_train, place, recipe, dict(changes or {}), seed, repeats)
         found.append({**made, **graph, **steps})
     memory = [
         one[f"{work}_peak_bytes"] for one in found for work in ("generate", "convert", "step")
@@ -80,12 +78,6 @@ def bench_scale(
     }
 
 
-def _apart(work: Callable[..., Figures], *arguments: Any) -> Figures:
-    """Do a piece of work in a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(work, *arguments).result()
-
-
 def _kept(
     place: Path, name: str, say: Say, work: Callable[..., Figures], *arguments: Any
 ) -> Figures:
@@ -94,7 +86,7 @@ def _kept(
     if not note.exists():
         say(f"{place.name}: {name}")
         place.mkdir(exist_ok=True)
-        found = json.dumps(_apart(work, *arguments))
+        found = json.dumps(apart(work, *arguments))
         with file_beside(note) as made:
             made.write_text(found + "\n")
     figures: Figures = json.loads(note.read_text())
