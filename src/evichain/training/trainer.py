@@ -26,6 +26,7 @@ from evichain.kernels import Longs
 from evichain.model.chain import Chain
 from evichain.model.inference import estimates
 from evichain.ratings.ids import UNKNOWN
+from evichain.training.averaging import kept
 from evichain.training.batches import batch_positions
 from evichain.training.calibration import calibrate
 from evichain.training.checkpoint import (
@@ -281,11 +282,9 @@ class Trainer:
     def _take_into_average(self) -> None:
         if self.average is None:
             return
-        # The first steps count little: an average over few is no better than its last.
-        step = self.progress.step
-        kept = min(self.settings.averaging, (step + 1) / (step + 10))
+        share = kept(self.settings.averaging, self.progress.step)
         for old, new in zip(self.average.parameters(), self.chain.parameters(), strict=True):
-            old.lerp_(new, 1 - kept)
+            old.lerp_(new, 1 - share)
 
     def _calibrate(self) -> None:
         if self.validation is not None:
