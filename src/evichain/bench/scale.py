@@ -50,7 +50,8 @@ def bench_scale(
         repeats: steps to take the median of.
 
     Returns `sizes`, with the seconds of each piece of work, those in which it had a processor,
-    and its peak memory; `step_ratio`, a step on the largest set over one on the smallest, and
+    and its peak memory, and which of them were `kept` from before, when version and machine may
+    have been others; `step_ratio`, a step on the largest set over one on the smallest, and
     the same of processor time, for machines that do something else too; and `peak_bytes`, the
     most memory of all.
     """
@@ -61,11 +62,12 @@ def bench_scale(
     found = []
     for size in sorted(sizes):
         place = cache / f"{size}-{seed}"
+        kept = [work for work in ("generate", "convert") if _note(place, work).exists()]
         made = _kept(place, "generate", say, _generate, size, seed, place)
         graph = _kept(place, "convert", say, _convert, place)
         say(f"{size:,} ratings: {repeats} steps")
         steps = apart(_train, place, recipe, dict(changes or {}), seed, repeats)
-        found.append({**made, **graph, **steps})
+        found.append({**made, **graph, **steps, "kept": kept})
     memory = [
         one[f"{work}_peak_bytes"] for one in found for work in ("generate", "convert", "step")
     ]
@@ -78,12 +80,19 @@ def bench_scale(
     }
 
 
+def _note(place: Path, name: str) -> Path:
+    """Where the figures of a piece of work are."""
+    return place / f"{name}.json"
+
+
 def _kept(
     place: Path, name: str, say: Say, work: Callable[..., Figures], *arguments: Any
 ) -> Figures:
     """The figures of a piece of work, done now or found from when it was."""
-    note = place / f"{name}.json"
-    if not note.exists():
+    note = _note(place, name)
+    if note.exists():
+        say(f"{place.name}: {name}, kept from before with its figures")
+    else:
         say(f"{place.name}: {name}")
         place.mkdir(exist_ok=True)
         found = json.dumps(apart(work, *arguments))
