@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import call
 
 from evichain.cli._processes import run_processes
 from evichain.recommender import REC
@@ -51,8 +52,6 @@ TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "
 
 @pytest.fixture(scope="module")
 def graph(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.cli.conftest import call
-
     folder = tmp_path_factory.mktemp("graphs") / "small.graph"
     assert call("data", "convert", data, folder).exit_code == 0
     return folder
@@ -211,5 +210,6 @@ def test_half_an_environment_is_refused(
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert refused("train", graph)[0] == "error: RANK: is not set, but WORLD_SIZE is"
     monkeypatch.setenv("RANK", "0")
-    lines = refused("train", graph, *OPTIONS)
-    assert lines[0] == "error: MASTER_ADDR: is not set, but WORLD_SIZE is"
+    result = call("train", graph, *OPTIONS)
+    assert result.exit_code == 2
+    assert "error: MASTER_ADDR: is not set, but WORLD_SIZE is\n" in result.stderr
