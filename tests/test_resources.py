@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evichain.resources import peak_bytes
+from evichain.errors import DataError, MachineError
+from evichain.resources import apart, peak_bytes
 
 MANY = 200_000_000
 
@@ -31,3 +32,19 @@ def test_a_process_is_not_charged_for_who_started_it() -> None:
     assert theirs < MANY
     assert len(held) == MANY
     assert peak_bytes(other.pid) is None
+
+
+def test_work_apart_is_done_by_another_process() -> None:
+    assert apart(os.getpid) != os.getpid()
+    assert apart(divmod, 17, 5) == (3, 2)
+    with pytest.raises(DataError, match="no such user"):
+        apart(_refuse)
+
+
+def _refuse() -> None:
+    raise DataError("no such user")
+
+
+def test_a_process_that_is_ended_at_its_work_is_told_of() -> None:
+    with pytest.raises(MachineError, match="was ended, most likely because memory ran out"):
+        apart(os._exit, 9)

@@ -52,6 +52,10 @@ class TeamError(EvichainError):
     """A process of several that train together has gone, and the others cannot go on."""
 
 
+class MachineError(EvichainError):
+    """A machine that has too little of something, most likely memory, for what is asked of it."""
+
+
 class StoreError(EvichainError):
     """A store of ratings that cannot be used: a wrong address, another version, no rights."""
 

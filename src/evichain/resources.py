@@ -1,11 +1,21 @@
-"""What a process has used of the machine, and how it stands back."""
+"""What a process has used of the machine, how it stands back, and work in one of its own."""
 
 import os
 import re
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from evichain.errors import MachineError
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 def peak_bytes(process: int | None = None) -> int | None:
@@ -36,3 +46,17 @@ def gently(steps: int = 10) -> None:
         return
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), steps)
+
+
+def apart(
+    work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+) -> Result:
+    """Do a piece of work in a process of its own, whose memory is then that of the work."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        try:
+            return process.submit(work, *arguments, **named).result()
+        except BrokenProcessPool as error:
+            raise MachineError(
+                "the process that did the work was ended, most likely because memory ran out",
+                right="Use less data, smaller settings, or a machine with more memory.",
+            ) from error

@@ -9,6 +9,9 @@ from evichain.baselines import BASELINES, make_baseline
 from evichain.errors import SettingsError
 from evichain.testing import planted_blocks
 
+SIZES = {"factors", "vector_size", "product_size", "embedding_size", "hidden_units", "width"}
+SIZES |= {"hidden_layers", "bases", "evidence_limit"}
+
 
 def test_every_name_gives_its_class() -> None:
     assert BASELINES.keys() == SMALL.keys()
@@ -36,6 +39,13 @@ def test_settings_are_checked_and_kept() -> None:
     assert model.get_params()["width"] == 7
     assert repr(model) == "NNMF(width=7)"
     assert all(field.description for field in type(model).Settings.model_fields.values())
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_no_size_is_beyond_all_machines(name: str) -> None:
+    for size in SIZES & make_baseline(name).get_params().keys():
+        with pytest.raises(SettingsError, match=f"{size}: "):
+            make_baseline(name, **{size: 10**10})
 
 
 @pytest.mark.parametrize("name", ["biased-mf", "svd++", "item-knn"])

@@ -24,6 +24,19 @@ def test_a_step_is_measured(run: Run, run_json: RunJson, data: Path, small: list
     assert "gemm ratio" in run(*arguments, "--no-reference", "--split", "random:0.5").stdout
 
 
+@pytest.mark.parametrize("recipe", ["plus", "paper"])
+def test_the_step_is_that_of_training(
+    run_json: RunJson, data: Path, small: list[str], recipe: str
+) -> None:
+    options = ("--split", "random:0.8", "--recipe", recipe, *small, "--set", "key_size=4")
+    trained = run_json("train", data, *options)
+    arguments = ("--repeats", 1, "--no-reference", *options)
+    measured = run_json("bench", "step", "--data", data, *arguments)
+    assert measured["settings"] == trained["settings"]
+    assert measured["ratings"] == trained["train_ratings"]
+    assert measured["parameters"] == trained["parameters"]
+
+
 def test_bulk_generation_is_measured(
     run: Run, run_json: RunJson, data: Path, small: list[str]
 ) -> None:

@@ -13,7 +13,7 @@ TINY = ["--set", "key_size=4", "--set", "channel_size=4", "--set", "prototype_us
 TINY += ["--set", "prototype_items=4", "--set", "evidence_limit=8", "--set", "width=8"]
 
 
-def test_sets_are_made_measured_and_kept(run_json: RunJson, tmp_path: Path) -> None:
+def test_sets_are_made_measured_and_kept(run: Run, run_json: RunJson, tmp_path: Path) -> None:
     arguments = ("bench", "scale", "--ratings", 2000, 8000, "--repeats", 2, "--cache", tmp_path)
     found = run_json(*arguments, *TINY)
     small, large = found["sizes"]
@@ -28,6 +28,11 @@ def test_sets_are_made_measured_and_kept(run_json: RunJson, tmp_path: Path) -> N
     assert again["step_ratio"] == 1
     (kept,) = again["sizes"]
     assert kept["convert_seconds"] == small["convert_seconds"]
+    assert small["kept"] == []
+    assert kept["kept"] == ["generate", "convert"]
+    said = run(*arguments[:3], 2000, "--repeats", 1, "--cache", tmp_path, *TINY)
+    assert said.stdout.splitlines()[2].endswith("making, conversion")
+    assert "2000-0: convert, kept from before" in said.stderr
 
 
 @pytest.mark.parametrize("setting", ["iterations=5", "validation=0.1", "patience=1"])

@@ -1,4 +1,5 @@
 import pytest
+import torch
 from pydantic import BaseModel, Field, ValidationError
 
 from evichain.cli._errors import explained, reported
@@ -29,8 +30,15 @@ def test_settings_that_are_refused() -> None:
     ]
 
 
+def test_memory_that_pytorch_cannot_have() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**60, dtype=torch.uint8)
+    assert explained(caught.value)[0] == "not enough memory"
+
+
 def test_a_bug_keeps_its_traceback() -> None:
     assert explained(KeyError("x")) == []
+    assert explained(RuntimeError("shapes do not match")) == []
     with pytest.raises(ZeroDivisionError), reported():
         raise ZeroDivisionError
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import call
 
+from evichain.cli._processes import run_processes
 from evichain.recommender import REC
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
@@ -30,13 +32,26 @@ TINY = {
     "validate_every": 10,
 }
 OPTIONS = [part for name, value in TINY.items() for part in ("--set", f"{name}={value}")]
+# What the processes are here, in place of Python: the first waits for the others to meet.
+MEMBERS = """#!/bin/sh
+if [ "$RANK" = 0 ]; then
+    for second in $(seq 100); do sleep 1; done
+    echo nobody noticed >&2
+    exit
+fi
+echo 60 ratings >&2
+{failing}
+"""
+IMPATIENT = """
+from evichain.cli import _processes, main
+_processes._PATIENCE = 0.1
+main()
+"""
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
 
 @pytest.fixture(scope="module")
 def graph(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.cli.conftest import call
-
     folder = tmp_path_factory.mktemp("graphs") / "small.graph"
     assert call("data", "convert", data, folder).exit_code == 0
     return folder
@@ -131,6 +146,48 @@ def test_a_killed_process_is_reported_and_the_run_goes_on_from_its_checkpoint(
     assert alike(ours, figures(whole)[: len(ours)])
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds processes in /proc")
+def test_a_process_killed_before_they_meet_is_reported(spawn: Spawn, graph: Path) -> None:
+    process = spawn("train", graph, *OPTIONS, "--processes", "2", program=("-c", IMPATIENT))
+    while len(children(process)) < 2:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    os.kill(children(process)[1], signal.SIGKILL)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 1
+    assert "error: process 2 of 2 was ended by SIGKILL\n" in err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the processes are shell scripts")
+@pytest.mark.parametrize(
+    ("failing", "status", "said"),
+    [
+        ("echo error: no such column >&2; echo Name it. >&2; exit 2", 2, "error: no such column"),
+        ("echo interrupted >&2; exit 130", 130, "interrupted"),
+        ("echo NameError: x >&2; exit 1", 1, "error: process 2 of 3 failed with status 1"),
+    ],
+)
+def test_what_only_another_than_the_first_process_met_is_said_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    failing: str,
+    status: int,
+    said: str,
+) -> None:
+    program = tmp_path / "python"
+    program.write_text(MEMBERS.format(failing=failing))
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(program))
+    monkeypatch.setattr("evichain.cli._processes._PATIENCE", 0.5)
+    with pytest.raises(SystemExit) as left:
+        run_processes(3, [], None)
+    assert left.value.code == status
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0].startswith(said)
+    assert len(lines) <= 2
+
+
 def test_a_mistake_is_said_once(spawn: Spawn, tmp_path: Path) -> None:
     bad = tmp_path / "bad.csv"
     bad.write_text("user_id,item_id,rating\n1,2,good\n")
@@ -145,3 +202,14 @@ def test_a_mistake_is_said_once(spawn: Spawn, tmp_path: Path) -> None:
 def test_a_device_that_is_not_there(refused: Refused, graph: Path) -> None:
     lines = refused("train", graph, "--device", "abacus")
     assert "nothing can be computed on 'abacus'" in lines[0]
+
+
+def test_half_an_environment_is_refused(
+    refused: Refused, graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert refused("train", graph)[0] == "error: RANK: is not set, but WORLD_SIZE is"
+    monkeypatch.setenv("RANK", "0")
+    result = call("train", graph, *OPTIONS)
+    assert result.exit_code == 2
+    assert "error: MASTER_ADDR: is not set, but WORLD_SIZE is\n" in result.stderr

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from evichain.errors import DataError
 from evichain.ratings import read_ratings
+from evichain.ratings._spilling import GrowingArray
 from evichain.ratings.conversion import convert_parquet
 from evichain.ratings.graph import Graph
 
@@ -110,6 +111,39 @@ def test_a_time_column_of_nothing_says_nothing(tmp_path: Path) -> None:
     assert found is not None
     assert found.duplicates == 1
     assert files(tmp_path / "out") == in_memory(path, tmp_path / "in")
+
+
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize(("values", "most", "kept"), [(5, 21, 10), (10**6, 24, 16)])
+def test_what_it_takes_of_the_disk_on_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timed: bool, values: int, most: int, kept: int
+) -> None:
+    rows, out, peak = 20_000, tmp_path / "out", 0
+    draw = np.random.default_rng(0)
+    pairs = draw.choice(200 * 200, rows, replace=False)
+    columns = {
+        "user": pairs // 200,
+        "item": pairs % 200,
+        "rating": draw.integers(values, size=rows),
+    }
+    columns |= {"timestamp": pairs} if timed else {}
+    pl.DataFrame(columns).write_parquet(tmp_path / "ratings.parquet")
+
+    def size() -> int:
+        return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+
+    class Watched(GrowingArray):
+        def append(self, array: np.ndarray[Any, Any]) -> None:
+            nonlocal peak
+            super().append(array)
+            self._file.flush()
+            peak = max(peak, size())
+
+    monkeypatch.setattr("evichain.ratings.conversion.GrowingArray", Watched)
+    convert_parquet(tmp_path / "ratings.parquet", out, piece=1000, bucket=1000)
+    ids = 400 * 40 + 2000
+    assert most * rows <= peak < most * rows + ids
+    assert kept * rows <= size() < kept * rows + ids
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from evichain.model.chain import Chain
 from evichain.ratings.graph import Graph
 from evichain.recipes import Settings, settings_for
 from evichain.testing import planted_blocks
-from evichain.training.team import ALONE, RENDEZVOUS, Team
+from evichain.training.member import RENDEZVOUS
+from evichain.training.team import ALONE, Team
 from evichain.training.trainer import loss_of, make_batch
 
 SMALL: dict[str, Any] = {

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from evichain.arguments import as_ratings, how_many, is_id, known, listed
-from evichain.errors import DataError, NotFittedError
+from evichain.errors import DataError, NotFittedError, SettingsError
 from evichain.kernels import Floats, Ints
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
 from evichain.ranking import highest
@@ -25,7 +25,7 @@ from evichain.recipes import checked
 Scores = Callable[[Ints, Ints], Floats]
 """From users and items, by index, to what the ones would rate the others, off the scale or not."""
 
-_PAIRS_AT_ONCE = 1 << 16
+_PAIRS_AT_ONCE, _PAIRS_TRIED = 1 << 16, 1000
 
 
 class BaselineSettings(BaseModel):
@@ -53,6 +53,13 @@ class Learned:
     parameters: int
     figures: Mapping[str, Any] = field(default_factory=dict)
     order: Scores | None = None
+
+
+def finite(scores: Floats) -> Floats:
+    """Scores as they are; what is no number tells that training has run away."""
+    if not np.isfinite(scores).all():
+        raise SettingsError("training diverged", where="learning_rate", right="Try a smaller one.")
+    return scores
 
 
 Chosen = TypeVar("Chosen", bound=BaselineSettings)
@@ -104,7 +111,7 @@ class Baseline(ABC, Generic[Chosen]):
         table = as_ratings(ratings)
         graph = Graph.build(table)
         learned = self._learn(graph, progress=progress)
-        self._state = graph, learned
+        self._keep(graph, learned)
         self.training = {"data": table.name, "ratings": len(table), **learned.figures}
         return self
 
@@ -160,6 +167,14 @@ class Baseline(ABC, Generic[Chosen]):
     def _take(self, given: Mapping[str, Any]) -> None:
         self.settings = checked(self.Settings, given)  # type: ignore[assignment]
         self._given = dict(given)
+
+    def _keep(self, graph: Graph, learned: Learned) -> None:
+        """Answer from what was learned, if it has answers."""
+        some = np.linspace(0, len(graph) - 1, min(len(graph), _PAIRS_TRIED)).astype(np.int64)
+        users, items, _ = graph.pairs(some)
+        with np.errstate(all="ignore"):
+            finite(learned.scores(users, items))
+        self._state = graph, learned
 
     @property
     def _fitted(self) -> tuple[Graph, Learned]:

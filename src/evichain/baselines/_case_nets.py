@@ -25,7 +25,7 @@ class CaseSettings(EpochSettings):
 
     cases: Literal["user", "item"] = "user"
     """Whose ratings are predicted from each other: those of a user, or those of an item."""
-    hidden_units: int = Field(default=100, ge=1)
+    hidden_units: int = Field(default=100, ge=1, le=8192)
     """Units in a hidden layer."""
     batch_size: int = Field(default=100, ge=1)
     """Cases in a step."""

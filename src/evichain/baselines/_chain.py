@@ -21,7 +21,7 @@ EVERYONE = 2**31 - 1
 class PrototypeSettings(BaselineSettings):
     """What a chain of prototypes can be told; all of it goes to `evichain.REC`."""
 
-    embedding_size: int = Field(default=20, ge=1)
+    embedding_size: int = Field(default=20, ge=1, le=4096)
     """K: the length of an embedding."""
     iterations: int = Field(default=2000, ge=0)
     """Steps, at most."""
@@ -48,11 +48,11 @@ class GeneratedSettings(PrototypeSettings):
     regularization: float = Field(default=1.0, ge=0)
     """Lambda: the weight of the squared norm of all parameters beside the squared errors of all
     ratings."""
-    width: int = Field(default=200, ge=1)
+    width: int = Field(default=200, ge=1, le=8192)
     """Neurons in each hidden layer of the generator."""
-    hidden_layers: int = Field(default=2, ge=1)
+    hidden_layers: int = Field(default=2, ge=1, le=8)
     """Hidden layers of the generator; a linear one follows."""
-    evidence_limit: int = Field(default=80, ge=1)
+    evidence_limit: int = Field(default=80, ge=1, le=2**31)
     """How many ratings an embedding is generated from, at most."""
     hide_targets: bool = True
     """Hide the ratings of a batch from the evidence, so that none helps to predict itself."""

@@ -7,9 +7,7 @@ import numpy as np
 from evichain.kernels import Floats, Ints, Longs
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
-
-FEWEST_TO_CUT = 100
-"""Of fewer ratings than these, none is kept aside: it would tell nothing."""
+from evichain.training.material import FEWEST_TO_CUT
 
 
 @dataclass(frozen=True)

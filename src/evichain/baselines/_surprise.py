@@ -22,7 +22,7 @@ _LARGEST_SEED = 2**32
 class FactorSettings(BaselineSettings):
     """The settings of factorizations by stochastic gradient descent."""
 
-    factors: int = Field(default=100, ge=1)
+    factors: int = Field(default=100, ge=1, le=4096)
     """The length of a vector."""
     epochs: int = Field(default=80, ge=0)
     """Passes over the ratings."""

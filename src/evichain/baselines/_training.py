@@ -17,13 +17,13 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
-from evichain.baselines._base import Baseline, BaselineSettings, Learned
+from evichain.baselines._base import Baseline, BaselineSettings, Learned, finite
 from evichain.baselines._pairs import Pairs, all_pairs, cut
-from evichain.errors import SettingsError
 from evichain.kernels import Floats, Ints, Longs
 from evichain.progress import Advance
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
+from evichain.training.averaging import kept
 from evichain.training.memory import keep_freed_memory
 
 
@@ -199,18 +199,15 @@ def _train(
 
 
 def _error(learner: Learner[Any], held: Pairs, graph: Graph) -> float:
-    found = graph.scale.within(learner.scores(held.users, held.items))
-    if not np.isfinite(found).all():
-        raise SettingsError("training diverged", where="learning_rate", right="Try a smaller one.")
+    found = graph.scale.within(finite(learner.scores(held.users, held.items)))
     return float(np.sqrt(np.mean((found - held.ratings) ** 2)))
 
 
-def _running(kept: float) -> Callable[[Any, Any, Any], None]:
-    """A running average whose first steps count little, as an average over few is no better."""
+def _running(averaging: float) -> Callable[[Any, Any, Any], None]:
+    """A running average, as PyTorch wants it."""
 
     @torch.no_grad()
     def average(old: Sequence[Tensor], new: Sequence[Tensor], count: Tensor | int) -> None:
-        share = min(kept, (int(count) + 1) / (int(count) + 10))
-        torch._foreach_lerp_(list(old), list(new), 1 - share)
+        torch._foreach_lerp_(list(old), list(new), 1 - kept(averaging, int(count)))
 
     return average

@@ -20,9 +20,9 @@ class CFNADESettings(CaseSettings):
 
     cases: Literal["user", "item"] = "item"
     """Whose ratings are predicted from each other: those of a user, or those of an item."""
-    hidden_units: int = Field(default=500, ge=1)
+    hidden_units: int = Field(default=500, ge=1, le=8192)
     """Units in a hidden layer."""
-    hidden_layers: int = Field(default=1, ge=1)
+    hidden_layers: int = Field(default=1, ge=1, le=8)
     """Hidden layers."""
     ordinal: float = Field(default=1.0, ge=0, le=1)
     """The weight of the ordinal cost; the rest is that of the ordinary likelihood."""

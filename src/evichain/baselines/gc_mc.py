@@ -30,11 +30,11 @@ class GCMCSettings(EpochSettings):
     """Looks without an improvement after which training stops; the best epoch is kept."""
     annealing: bool = False
     """Lower the step size along half a cosine, to nothing after the last epoch."""
-    hidden_units: int = Field(default=500, ge=1)
+    hidden_units: int = Field(default=500, ge=1, le=8192)
     """Numbers in the messages that an entity gathers, those of all levels together."""
-    embedding_size: int = Field(default=75, ge=1)
+    embedding_size: int = Field(default=75, ge=1, le=4096)
     """The length of an embedding."""
-    bases: int = Field(default=2, ge=1)
+    bases: int = Field(default=2, ge=1, le=256)
     """Bilinear forms of which those of the levels are mixed."""
     accumulation: Literal["stack", "sum"] = "stack"
     """Whether messages of different levels are put beside each other or added; added, levels

@@ -17,9 +17,9 @@ from evichain.ratings.side import Side
 class NCFSettings(PairNetSettings):
     """The settings of `NCF`."""
 
-    factors: int = Field(default=16, ge=1)
+    factors: int = Field(default=16, ge=1, le=4096)
     """The length of the vectors that are multiplied, and of the network's last hidden layer."""
-    hidden_layers: int = Field(default=3, ge=1)
+    hidden_layers: int = Field(default=3, ge=1, le=8)
     """Layers of the network, each half as wide as the one before."""
 
 

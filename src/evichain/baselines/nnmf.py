@@ -28,13 +28,13 @@ class NNMFSettings(PairNetSettings):
     all ratings."""
     averaging: float = Field(default=0.99, ge=0, lt=1)
     """How much of the running average of weights a step keeps; 0 for no average."""
-    vector_size: int = Field(default=10, ge=1)
+    vector_size: int = Field(default=10, ge=1, le=4096)
     """D: the length of the vectors that go into the network as they are."""
-    product_size: int = Field(default=60, ge=1)
+    product_size: int = Field(default=60, ge=1, le=4096)
     """D': the length of the vectors that go into it multiplied."""
-    width: int = Field(default=50, ge=1)
+    width: int = Field(default=50, ge=1, le=8192)
     """Sigmoid units in each hidden layer."""
-    hidden_layers: int = Field(default=3, ge=1)
+    hidden_layers: int = Field(default=3, ge=1, le=8)
     """Hidden layers; a linear one follows."""
 
 

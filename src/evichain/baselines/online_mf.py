@@ -19,7 +19,7 @@ from evichain.ratings.side import Side
 class OnlineMFSettings(BaselineSettings):
     """The settings of `OnlineMF`."""
 
-    factors: int = Field(default=20, ge=1)
+    factors: int = Field(default=20, ge=1, le=4096)
     """The length of a vector."""
     passes: int = Field(default=20, ge=0)
     """How often the stream goes by; 1 for ratings that are seen once only."""
@@ -93,8 +93,8 @@ class OnlineMF(Baseline[OnlineMFSettings]):
         pairs = Pairs(index[Side.USER][own.users], index[Side.ITEM][own.items], own.ratings)
         vectors = Vectors.of(grown, self._begun, self.settings)
         self._stream(grown, vectors, pairs)
+        self._keep(grown, self._learned(grown, vectors))
         self._added = added
-        self._state = grown, self._learned(grown, vectors)
         return self
 
     def _stream(

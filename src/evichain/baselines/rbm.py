@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import embedding, one_hot
 
+from evichain.baselines._base import finite
 from evichain.baselines._case_nets import CaseBaseline, CaseLearner, CaseNet, CaseSettings
 from evichain.baselines._cases import CasePairs, Cases
 from evichain.baselines._levels import Levels
@@ -66,12 +67,19 @@ def divergence(net: RBMNet, on: Tensor, pairs: Seen, steps: int) -> tuple[Tensor
     first = net.wake(on, pairs)
     again, hidden = on, first
     for _ in range(steps):
-        drawn = net.dream(torch.bernoulli(hidden), pairs).multinomial(1).squeeze(1)
+        dreamt = net.dream(torch.bernoulli(_odds(hidden)), pairs)
+        drawn = _odds(dreamt).multinomial(1).squeeze(1)
         again = one_hot(drawn, on.shape[1]).float()
         hidden = net.wake(again, pairs)
     weights = outer(on, first, pairs) - outer(again, hidden, pairs)
     bias = torch.zeros_like(net.bias).index_add(0, torch.from_numpy(pairs.units), on - again)
     return weights, bias, (first - hidden).sum(dim=0)
+
+
+def _odds(found: Tensor) -> Tensor:
+    """Probabilities to draw by, unless they are none."""
+    finite(found.detach().numpy())
+    return found
 
 
 class RBMLearner(CaseLearner[RBMNet]):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class SVDppSettings(FactorSettings):
     """The settings of `SVDpp`."""
 
-    factors: int = Field(default=20, ge=1)
+    factors: int = Field(default=20, ge=1, le=4096)
     """The length of a vector."""
     epochs: int = Field(default=20, ge=0)
     """Passes over the ratings."""

@@ -8,9 +8,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,7 +20,7 @@ from evichain.ratings.conversion import convert_parquet
 from evichain.ratings.graph import Graph
 from evichain.ratings.synthetic import Synthetic
 from evichain.recommender import REC
-from evichain.resources import peak_bytes
+from evichain.resources import apart, peak_bytes
 from evichain.training.trainer import make_batch
 
 _WARM_UP = 3
@@ -52,7 +50,8 @@ def bench_scale(
         repeats: steps to take the median of.
 
     Returns `sizes`, with the seconds of each piece of work, those in which it had a processor,
-    and its peak memory; `step_ratio`, a step on the largest set over one on the smallest, and
+    and its peak memory, and which of them were `kept` from before, when version and machine may
+    have been others; `step_ratio`, a step on the largest set over one on the smallest, and
     the same of processor time, for machines that do something else too; and `peak_bytes`, the
     most memory of all.
     """
@@ -63,11 +62,12 @@ def bench_scale(
     found = []
     for size in sorted(sizes):
         place = cache / f"{size}-{seed}"
+        kept = [work for work in ("generate", "convert") if _note(place, work).exists()]
         made = _kept(place, "generate", say, _generate, size, seed, place)
         graph = _kept(place, "convert", say, _convert, place)
         say(f"{size:,} ratings: {repeats} steps")
-        steps = _apart(_train, place, recipe, dict(changes or {}), seed, repeats)
-        found.append({**made, **graph, **steps})
+        steps = apart(_train, place, recipe, dict(changes or {}), seed, repeats)
+        found.append({**made, **graph, **steps, "kept": kept})
     memory = [
         one[f"{work}_peak_bytes"] for one in found for work in ("generate", "convert", "step")
     ]
@@ -80,21 +80,22 @@ def bench_scale(
     }
 
 
-def _apart(work: Callable[..., Figures], *arguments: Any) -> Figures:
-    """Do a piece of work in a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(work, *arguments).result()
+def _note(place: Path, name: str) -> Path:
+    """Where the figures of a piece of work are."""
+    return place / f"{name}.json"
 
 
 def _kept(
     place: Path, name: str, say: Say, work: Callable[..., Figures], *arguments: Any
 ) -> Figures:
     """The figures of a piece of work, done now or found from when it was."""
-    note = place / f"{name}.json"
-    if not note.exists():
+    note = _note(place, name)
+    if note.exists():
+        say(f"{place.name}: {name}, kept from before with its figures")
+    else:
         say(f"{place.name}: {name}")
         place.mkdir(exist_ok=True)
-        found = json.dumps(_apart(work, *arguments))
+        found = json.dumps(apart(work, *arguments))
         with file_beside(note) as made:
             made.write_text(found + "\n")
     figures: Figures = json.loads(note.read_text())

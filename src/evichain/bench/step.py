@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from evichain.bench.products import Shape, ratio, seconds_of_products
 from evichain.evidence.plan import Plan
@@ -17,14 +18,20 @@ from evichain.evidence.pool import Pool
 from evichain.model.chain import Chain
 from evichain.model.reference import Recursion
 from evichain.ratings.graph import Graph
-from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings
 from evichain.resources import peak_bytes
-from evichain.training.batches import batch_positions
 from evichain.training.memory import keep_freed_memory
 from evichain.training.prefetch import ahead
-from evichain.training.trainer import Batch, evidence_seed, loss_of, make_batch
+from evichain.training.trainer import (
+    Batch,
+    Draw,
+    draw_step,
+    loss_between,
+    loss_of,
+    make_batch,
+)
 
 _WARM_UP = 3
 
@@ -113,27 +120,42 @@ def _step(chain: Chain, optimizer: torch.optim.Adam, batch: Batch, regularizatio
 
 def _gemm_seconds(plan: Plan, chain: Chain) -> float:
     """The time of the step's matrix products alone, forward and backward."""
+    return seconds_of_products(step_products(plan, chain), backward=True)
+
+
+def step_products(plan: Plan, chain: Chain) -> list[Shape]:
+    """The matrix products that a step's embeddings take, forward."""
     shapes: list[Shape] = []
     for depth, side, block in plan.upward():
         if block.layout is None or not len(block.entities):
             continue
         below = plan.blocks[depth + 1, side.opposite].rows
         shapes += chain.generator(side, depth).products(below, block)
-    return seconds_of_products(shapes, backward=True)
+    return shapes
 
 
 def _recursion_seconds(pool: Pool, settings: Settings) -> float:
     """The time of one step by recursion on the same batch."""
     chain, optimizer = _fresh(pool, settings)
-    positions = batch_positions(len(pool.graph), settings.batch_size, settings.seed, 0)
-    users, items, ratings = pool.graph.pairs(positions)
-    assert (users != UNKNOWN).all()
+    drawn = draw_step(pool, settings.training, 0)
     begun = time.perf_counter()
-    recursion = Recursion(chain, pool, settings.policy, evidence_seed(settings.seed, 0))
-    found, _ = recursion.predict(users, items)
-    penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
-    error = (found - torch.from_numpy(ratings)).square().mean()
     optimizer.zero_grad()
-    (error + settings.regularization * penalty).backward()  # type: ignore[no-untyped-call]
+    recursion_loss(chain, pool, settings, drawn).backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return time.perf_counter() - begun
+
+
+def recursion_loss(chain: Chain, pool: Pool, settings: Settings, drawn: Draw) -> Tensor:
+    """The loss of a step whose embeddings are found by recursion, one by one."""
+    recursion = Recursion(chain, pool, settings.policy, drawn.seed, drawn.hidden)
+    ends, there = [], []
+    for side, asked in zip(Side, (drawn.users, drawn.items), strict=True):
+        found = [recursion.embed((side, index)) for index in asked.tolist()]
+        prior = chain.prior(side)
+        nothing = chain.prototypes[side].new_zeros(chain.prototypes[side].shape[1])
+        nothing = nothing if prior is None else prior
+        ends.append(torch.stack([nothing if row is None else row for row in found]))
+        there.append(torch.tensor([row is not None for row in found]))
+    between = ends[0], ends[1], there[0] & there[1]
+    ratings = torch.from_numpy(drawn.ratings)
+    return loss_between(chain, between, ratings, settings.regularization)[0]

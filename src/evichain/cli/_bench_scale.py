@@ -25,6 +25,7 @@ _COLUMNS = {
     "step_peak_bytes": "within",
     "links": "pieces of evidence",
 }
+_KEPT = {"generate": "making", "convert": "conversion"}
 
 
 @partial(settings_options, without=("iterations", "validation", "validate_every", "patience"))
@@ -52,7 +53,7 @@ def scale(
 ) -> None:
     """Make up ratings, convert them and train on them for some steps: a growing set at a time.
 
-    A set takes some 14 bytes of disk a rating, and as much again while it is converted.
+    A set takes some 14 bytes of disk a rating, and 11 more while it is converted.
     """
     sizes = sorted({*ratings, *(more or [])})
     if sizes[0] < _FEWEST:
@@ -80,8 +81,9 @@ def scale(
         shown = (
             size_said(one[name] or 0) if name.endswith("bytes") else one[name] for name in _COLUMNS
         )
-        rows.append([one["ratings"], *shown])
-    print_table("Growing data", ("ratings", *_COLUMNS.values()), rows)
+        rows.append([one["ratings"], *shown, ", ".join(_KEPT[work] for work in one["kept"])])
+    header = ("ratings", *_COLUMNS.values(), "kept from before")
+    print_table("Growing data", header, rows)
     facts: dict[str, Cell] = {
         "step ratio": found["step_ratio"],
         "parameters": found["parameters"],

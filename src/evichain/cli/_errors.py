@@ -62,9 +62,17 @@ def explained(error: Exception) -> list[str]:
     if isinstance(error, OSError):
         said = error.strerror or str(error) or type(error).__name__
         return [_line(f"{error.filename}: {said}" if error.filename else said)]
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or _is_memory_of_torch(error):
         return ["not enough memory", "Use smaller settings or less data."]
     return _invalid(error)
+
+
+def _is_memory_of_torch(error: Exception) -> bool:
+    """Whether it is PyTorch that got no memory, which it has no error of its own for."""
+    said = str(error)
+    return isinstance(error, RuntimeError) and (
+        "DefaultCPUAllocator" in said or "out of memory" in said
+    )
 
 
 def _invalid(error: Exception) -> list[str]:

@@ -14,6 +14,7 @@ from typing import NoReturn
 import typer
 
 from evichain.cli._errors import INTERRUPTED, USER_ERROR
+from evichain.training.member import RENDEZVOUS, rank_and_size
 
 LOST = 1
 """The status of a run that lost one of its processes."""
@@ -26,12 +27,12 @@ Workers = list["subprocess.Popen[bytes]"]
 
 def is_worker() -> bool:
     """Whether this process is one of several already, whoever started it."""
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+    return rank_and_size()[1] > 1
 
 
 def is_first() -> bool:
     """Whether it is the one that checks, writes and speaks."""
-    return not is_worker() or os.environ.get("RANK", "0") == "0"
+    return rank_and_size()[0] == 0
 
 
 def is_launched() -> bool:
@@ -54,7 +55,10 @@ def run_processes(count: int, arguments: Sequence[str], run: Path | None) -> NoR
         if not any(statuses):
             sys.exit(0)
         for status in (INTERRUPTED, USER_ERROR):
-            if status in statuses:  # of which the first process has said why
+            if status in statuses:
+                rank = statuses.index(status)
+                if rank:  # else the first process has said why
+                    typer.echo("\n".join(_mistake(Path(folder), rank)), err=True)
                 sys.exit(status)
         what = _loss(statuses, Path(folder))
     left = "Without a run folder (--run) there is no checkpoint to go on from."
@@ -105,7 +109,7 @@ def _environment(rank: int, count: int, meeting: Path) -> dict[str, str]:
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(count),
-        "EVICHAIN_RENDEZVOUS": meeting.as_uri(),
+        RENDEZVOUS: meeting.as_uri(),
         _LAUNCHED: "1",
     }
 
@@ -114,7 +118,7 @@ def _ended(workers: Workers) -> list[int | None]:
     """How each has ended; None for those that still run a while after another has failed."""
     try:
         failed = None
-        while any(worker.poll() is None for worker in workers):
+        while None in [worker.poll() for worker in workers]:  # each is asked, each time
             if any(worker.returncode for worker in workers):
                 failed = failed or time.monotonic()
                 if time.monotonic() - failed > _PATIENCE:
@@ -131,6 +135,17 @@ def _said(folder: Path, rank: int) -> Path:
     return folder / f"said-{rank}"
 
 
+def _lines(folder: Path, rank: int) -> list[str]:
+    return _said(folder, rank).read_text(errors="replace").splitlines()
+
+
+def _mistake(folder: Path, rank: int) -> list[str]:
+    """What a process other than the first said of its error; else its last line."""
+    lines = _lines(folder, rank)
+    errors = [number for number, line in enumerate(lines) if line.startswith("error: ")]
+    return lines[errors[-1] if errors else -1 :]
+
+
 def _loss(statuses: Sequence[int | None], folder: Path) -> str:
     """Which process went: one that was killed before one that failed, perhaps for that reason."""
     rank, status = min(
@@ -140,5 +155,5 @@ def _loss(statuses: Sequence[int | None], folder: Path) -> str:
     which = f"process {rank + 1} of {len(statuses)}"
     if status < 0:
         return f"{which} was ended by {signal.Signals(-status).name}"
-    said = _said(folder, rank).read_text(errors="replace").splitlines() if rank else []
+    said = _lines(folder, rank) if rank else []
     return f"{which} failed with status {status}" + (f" ({said[-1]})" if said else "")

@@ -48,11 +48,13 @@ def step(
     """Time a training step against dense products of its size and against the recursion."""
     from evichain.recipes import settings_for
 
-    chosen = settings_for(recipe, **{"seed": seed, **settings})
+    changes = {"seed": seed, **settings}
+    settings_for(recipe, **changes)  # before anything takes long
     begun = time.perf_counter()
     parts = load_parts(data, split, seed)
     ratings, name = parts.train, parts.name
     loaded = time.perf_counter() - begun
+    chosen = settings_for(recipe, ratings=len(ratings), **changes)
 
     from evichain.bench import bench_step
     from evichain.resources import peak_bytes

@@ -4,9 +4,7 @@ Each measurement has a process of its own, so that the memory of one is not coun
 """
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from evichain.bench import bench_step
@@ -19,7 +17,7 @@ from evichain.progress import progress as progress_bar
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
-from evichain.resources import peak_bytes
+from evichain.resources import apart, peak_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -136,11 +134,8 @@ def _alone(
     source: Source, system: str, share: float, seed: int, repeats: int, progress: bool
 ) -> dict[str, Any]:
     """Measure in a process of its own."""
-    with (
-        progress_bar("Steps", None, enabled=progress),
-        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process,
-    ):
-        return process.submit(measure, source, system, share, seed, repeats).result()
+    with progress_bar("Steps", None, enabled=progress):
+        return apart(measure, source, system, share, seed, repeats)
 
 
 def _sizes(results: Results) -> list[Results]:

@@ -156,6 +156,7 @@ class _Conversion:
                 advance(len(records))
         self.scale = levels.scale()
         self._write_codes(np.load(values, mmap_mode="r"))
+        values.unlink()
 
     def _write_codes(self, ratings: Floats) -> None:
         """The users' codes, which could not be told before all ratings had been seen."""

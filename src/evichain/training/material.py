@@ -18,7 +18,7 @@ from evichain.ratings.table import Ratings
 Pairs = tuple[Ints, Ints, Floats]
 
 _VALIDATION_SEED = 7919
-_FEWEST_TO_CUT = 100
+FEWEST_TO_CUT = 100
 """Of fewer ratings than these, none is set aside to watch: it would tell nothing."""
 
 
@@ -47,7 +47,7 @@ def prepare(
         validation: the part of the ratings to watch.
     """
     watched = round(len(source) * validation)
-    cut = watched > 0 and len(source) >= _FEWEST_TO_CUT
+    cut = watched > 0 and len(source) >= FEWEST_TO_CUT
     if cut and watched == len(source):
         right = "Set a smaller part aside."
         raise SettingsError("leaves nothing to learn from", where="validation", right=right)

@@ -7,7 +7,6 @@ of one process but for the rounding of sums. With cycle blocking, where an embed
 asks, a process generates all that its targets need instead.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,9 +19,7 @@ from torch.autograd import Function
 
 from evichain.errors import TeamError
 from evichain.training.device import CPU
-
-RENDEZVOUS = "EVICHAIN_RENDEZVOUS"
-"""Where the processes that `evichain train --processes` starts meet; torchrun has its own way."""
+from evichain.training.member import meeting, rank_and_size
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ def team_of_environment(device: torch.device = CPU) -> Iterator[Team]:
 
     It talks over gloo, and over nccl about what is on a graphics processor: the gradients.
     """
-    size = int(os.environ.get("WORLD_SIZE", "1"))
+    rank, size = rank_and_size()
     if size == 1 or not dist.is_available() or dist.is_initialized():
         yield Team.here()
         return
@@ -130,11 +127,9 @@ def team_of_environment(device: torch.device = CPU) -> Iterator[Team]:
     # which such a thread may turn into an abort.
     import torch.distributed.nn.functional  # noqa: F401
 
-    meeting = os.environ.get(RENDEZVOUS, "env://")
+    place = meeting()
     with _losses_reported():
-        dist.init_process_group(
-            _backend(device), init_method=meeting, rank=int(os.environ["RANK"]), world_size=size
-        )
+        dist.init_process_group(_backend(device), init_method=place, rank=rank, world_size=size)
     try:
         yield Team.here()
     finally:

@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,11 +22,12 @@ from evichain.evidence.crowd import draw_crowd
 from evichain.evidence.plan import Plan, make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.selection import STABLE, hide
-from evichain.kernels import Longs
+from evichain.evidence.selection import STABLE, Hidden, hide
+from evichain.kernels import Floats, Ints, Longs
 from evichain.model.chain import Chain
 from evichain.model.inference import estimates
 from evichain.ratings.ids import UNKNOWN
+from evichain.training.averaging import kept
 from evichain.training.batches import batch_positions
 from evichain.training.calibration import calibrate
 from evichain.training.checkpoint import (
@@ -62,10 +64,18 @@ class Batch:
     team: Team = ALONE
 
 
-def make_batch(
-    pool: Pool, policy: Policy, settings: TrainingSettings, step: int, team: Team = ALONE
-) -> Batch:
-    """A process' share of the batch of a step: a function of the seed and the step's number."""
+class Draw(NamedTuple):
+    """The targets of a step, the seed of their evidence, and what is hidden from it."""
+
+    users: Ints
+    items: Ints
+    ratings: Floats
+    seed: int
+    hidden: Hidden
+
+
+def draw_step(pool: Pool, settings: TrainingSettings, step: int) -> Draw:
+    """What a step is about: a function of the seed and the step's number."""
     count = len(pool.graph)
     size = max(1, min(settings.batch_size, int(count * settings.batch_share)))
     for turn in itertools.count():
@@ -82,7 +92,14 @@ def make_batch(
         lot = np.random.default_rng(draw).random(len(users)) * 2
         users = np.where(lot < settings.strangers, UNKNOWN, users)
         items = np.where(lot > 2 - settings.strangers, UNKNOWN, items)
-    seed = draw if settings.redraw_evidence else STABLE
+    return Draw(users, items, ratings, draw if settings.redraw_evidence else STABLE, hidden)
+
+
+def make_batch(
+    pool: Pool, policy: Policy, settings: TrainingSettings, step: int, team: Team = ALONE
+) -> Batch:
+    """A process' share of the batch of a step."""
+    users, items, ratings, seed, hidden = draw_step(pool, settings, step)
     part = team.share(len(users))
     own = ratings[part]
     if team.size == 1 or policy.cycle_blocking or len(users) < team.size:
@@ -119,11 +136,20 @@ def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, 
     """
     if not batch.weight:
         return torch.zeros(()), torch.zeros(())
-    users, items, possible = chain.ends(batch.plan, batch.team.exchange)
-    squares = (chain.estimate(users, items, possible) - batch.ratings.to(users.device)).square()
+    ends = chain.ends(batch.plan, batch.team.exchange)
+    loss, squares = loss_between(chain, ends, batch.ratings, regularization)
+    return batch.weight * loss, batch.weight * squares.mean()
+
+
+def loss_between(
+    chain: Chain, ends: tuple[Tensor, Tensor, Tensor], ratings: Tensor, regularization: float
+) -> tuple[Tensor, Tensor]:
+    """The loss of ratings between these rows, as `Chain.ends` has them; and the squared errors."""
+    users, items, possible = ends
+    squares = (chain.estimate(users, items, possible) - ratings.to(users.device)).square()
     penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
     loss = chain.head.loss(squares, users, items) + regularization * penalty
-    return batch.weight * loss, batch.weight * squares.detach().mean()
+    return loss, squares.detach()
 
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:
@@ -281,11 +307,9 @@ class Trainer:
     def _take_into_average(self) -> None:
         if self.average is None:
             return
-        # The first steps count little: an average over few is no better than its last.
-        step = self.progress.step
-        kept = min(self.settings.averaging, (step + 1) / (step + 10))
+        share = kept(self.settings.averaging, self.progress.step)
         for old, new in zip(self.average.parameters(), self.chain.parameters(), strict=True):
-            old.lerp_(new, 1 - kept)
+            old.lerp_(new, 1 - share)
 
     def _calibrate(self) -> None:
         if self.validation is not None:
