@@ -7,6 +7,7 @@ import pytest
 from tests.baselines.small import SMALL, small
 
 from evichain.baselines import make_baseline
+from evichain.baselines.online_mf import OnlineMF
 from evichain.errors import SettingsError
 from evichain.testing import planted_blocks
 
@@ -31,6 +32,7 @@ def test_what_is_not_small_enough_to_settle(name: str) -> None:
 
 def test_what_is_added_later() -> None:
     model = small("online-mf")().fit(planted_blocks())
+    assert isinstance(model, OnlineMF)
     before = model.predict(0, 0)
     model.set_params(learning_rate=5.0)
     with pytest.raises(SettingsError, match="training diverged"):

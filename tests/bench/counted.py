@@ -12,11 +12,11 @@ aten = torch.ops.aten
 OPERANDS = {aten.mm.default: (0, 1), aten.addmm.default: (1, 2)}
 
 
-class Products(TorchDispatchMode):
+class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Writes down the shape of each product."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.shapes: list[Shape] = []
 
     def __torch_dispatch__(
@@ -29,4 +29,7 @@ class Products(TorchDispatchMode):
         if func in OPERANDS:
             left, right = (args[place].shape for place in OPERANDS[func])
             self.shapes.append((left[0], left[1], right[1]))
+        elif func == aten.linear.default:  # whole, where no gradient is wanted
+            (rows, wide), (out, _) = args[0].shape, args[1].shape
+            self.shapes.append((rows, wide, out))
         return func(*args, **(kwargs or {}))
