@@ -13,12 +13,15 @@ from evichain.cli._errors import OptionError, OutputError
 from evichain.cli._files import check_place
 from evichain.cli._options import Force, Json, Model, examples, group
 from evichain.cli._output import note, print_json
+from evichain.spark.outputs import is_ours, names_anywhere, names_here
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from evichain.spark.outputs import Names
     from evichain.spark.rounds import Bulk
 
+_HERE = "file://"
 verb = group("Embeddings, predictions and lists in bulk, on Spark.")
 
 Ratings = Annotated[
@@ -211,6 +214,8 @@ class _Job:
                     Bulk.over(read_source(spark, self.ratings), shared, blocks=self.blocks)
                 ) as bulk,
             ):
+                if self.force:
+                    self._check_ours(names_anywhere(spark), place)
                 frames = made(bulk)
                 for name, frame in frames.items():
                     folder = place if len(frames) == 1 else f"{place}/{name}"
@@ -227,30 +232,24 @@ class _Job:
 
     def _place(self) -> str:
         """Where the output goes, as Spark is told; one on this machine is looked at first."""
-        if "://" in self.out:
+        local = self.out.removeprefix(_HERE)
+        if "://" in local:
             return self.out.rstrip("/")
-        path = Path(self.out).absolute()
+        path = Path(local).absolute()
         check_place(path)
         if path.exists() and not self.force:
             right = "Give another name, or --force to replace it."
             raise OutputError("already exists", where=self.out, right=right)
-        if path.exists() and not _is_ours(path):
+        self._check_ours(names_here, str(path))
+        return str(path)
+
+    def _check_ours(self, names: "Names", place: str) -> None:
+        if not is_ours(names, place):
             raise OutputError(
                 "is a folder that Spark did not write, or no folder",
                 where=self.out,
                 right="Give another name, or remove it yourself.",
             )
-        return str(path)
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether a folder is empty, or holds what Spark has written and nothing else."""
-    if not path.is_dir():
-        return False
-    entries = [entry for entry in path.iterdir() if entry.name != "_SUCCESS"]
-    if (path / "_SUCCESS").exists():
-        return all(entry.name.lstrip(".").startswith(("part-", "_SUCCESS")) for entry in entries)
-    return all(entry.name in ("users", "items") and _is_ours(entry) for entry in entries)
 
 
 def _settings(given: list[str]) -> dict[str, str]:

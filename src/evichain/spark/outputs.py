@@ -1,0 +1,57 @@
+"""Where a job writes to: what is there is replaced only if it was Spark that wrote it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Names = Callable[[str], "list[str] | None"]
+"""The names in a folder; none where nothing is, None of what is no folder."""
+
+_WRITTEN = "_SUCCESS"
+
+
+def is_ours(names: Names, place: str) -> bool:
+    """Whether a folder is empty, or holds what Spark has written and nothing else.
+
+    >>> folders = {"a": ["part-0", "_SUCCESS"], "b": ["thesis.tex"], "c": ["users"]}
+    >>> names = {**folders, "c/users": ["_SUCCESS"]}.get
+    >>> [is_ours(names, place) for place in "abc"]
+    [True, False, True]
+    """
+    found = names(place)
+    if found is None:
+        return False
+    if _WRITTEN in found:
+        return all(name.lstrip(".").startswith(("part-", _WRITTEN)) for name in found)
+    return all(name in ("users", "items") and is_ours(names, f"{place}/{name}") for name in found)
+
+
+def names_here(place: str) -> list[str] | None:
+    """The names in a folder of this machine."""
+    path = Path(place)
+    if not path.is_dir():
+        return None if path.exists() else []
+    return [entry.name for entry in path.iterdir()]
+
+
+def names_anywhere(spark: "SparkSession") -> Names:
+    """Tells the names in any folder that Spark can write to."""
+    context = spark.sparkContext
+    assert context._jvm is not None
+
+    hadoop = context._jvm.org.apache.hadoop.fs
+    settings = context._jsc.hadoopConfiguration()
+
+    def names(place: str) -> list[str] | None:
+        path = hadoop.Path(place)
+        system = path.getFileSystem(settings)
+        if not system.exists(path):
+            return []
+        if not system.getFileStatus(path).isDirectory():
+            return None
+        return [entry.getPath().getName() for entry in system.listStatus(path)]
+
+    return names
