@@ -13,9 +13,9 @@ def test_an_output_that_is_there(refused: Refused, model: Path, tmp_path: Path) 
     asked = ("spark", "embed", model, "ratings.parquet", "--out", tmp_path)
     assert "already exists" in refused(*asked)[0]
     assert "Spark did not write" in refused(*asked, "--force")[0]
-    asked = (*asked[:-1], f"file://{tmp_path}")
-    assert "already exists" in refused(*asked)[0]
-    assert "Spark did not write" in refused(*asked, "--force")[0]
+    by_url = (*asked[:-1], f"file://{tmp_path}")
+    assert "already exists" in refused(*by_url)[0]
+    assert "Spark did not write" in refused(*by_url, "--force")[0]
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 

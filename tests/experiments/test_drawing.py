@@ -20,6 +20,8 @@ def test_a_picture_is_written_and_nothing_is_left_behind(tmp_path: Path) -> None
     assert one == two
     assert int.from_bytes(one[16:20], "big") == 450
     assert {path.name for path in tmp_path.iterdir()} == {"one.png", "two.png"}
+    save_png(Report([], draw, (3, 2)), tmp_path / "two.png", quick=True)
+    assert (tmp_path / "two.png").read_bytes() != one
     assert dict(matplotlib.rcParams) == before
 
 

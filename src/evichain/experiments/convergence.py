@@ -112,10 +112,11 @@ class Convergence(Experiment):
                     rows.append([data, name, *_told(found, system)])
         header = ["data", "system", "batch", "the paper: below 1 at", "ours: first below"]
         header += ["ours: below for good", "RMSE at 30", "RMSE at 250", "lowest", "parameters"]
+        made = {cell["system"]: len(cell["rmse"]) for cell in results}
         remarks = (
             "Below 1 on a scale from 1 to 5; on another scale, below a quarter of its width. "
             "Steps to cross are counted from 1; a dash: not within the steps made "
-            f"({', '.join(f'{steps} for `{name}`' for name, steps in STEPS.items())}). "
+            f"({', '.join(f'{steps} for `{system}`' for system, steps in made.items())}). "
             "With several seeds, the median.",
             "PMF's vectors outside the pretrained block begin near nothing, and Adam moves a "
             "number by about its step size at most: how soon PMF gives ratings at all hangs on "
@@ -233,29 +234,35 @@ def _draw(results: Results, figure: "Figure") -> None:
             if step is not None:
                 height = mean[step - 1]
                 axes.plot(step, height, "o", color=colour, markersize=5)
+                # The lowest curve has room below it only.
+                away = -15 if system == "plus" else 7
                 axes.annotate(
                     str(step),
                     (step, height),
-                    xytext=(3, 7),
+                    xytext=(0, away),
                     textcoords="offset points",
+                    ha="center",
                     color=colour,
                     fontweight="bold",
+                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
                 )
         threshold = of_data.cells[0]["threshold"]
         axes.axhline(threshold, color=MUTED, linewidth=1, linestyle=":")
         paper = PAPER_PMF.get(of_data.cells[0]["paper_name"])
         if paper is not None:
-            axes.plot([30, paper], [threshold] * 2, "|", color=REPORTED, markersize=14, mew=2)
-            axes.annotate(
-                f"the paper: REC before 30, PMF about {paper}",
-                (30, threshold),
-                xytext=(30, 1.6 * threshold),
-                ha="right",
-                color=REPORTED,
-                fontsize=8,
-                arrowprops={"arrowstyle": "-", "color": REPORTED, "lw": 0.7},
-            )
-        axes.set_ylim(0.8 * threshold, 3.9 * threshold)
+            for crossed, what in ((30, "REC: under 30"), (paper, f"PMF: about {paper}")):
+                axes.plot(crossed, 0.6 * threshold, "|", color=REPORTED, markersize=12, mew=2)
+                axes.annotate(
+                    f"in the paper {what}",
+                    (crossed, 0.6 * threshold),
+                    xytext=(0, -16),
+                    textcoords="offset points",
+                    ha="center",
+                    color=REPORTED,
+                    fontsize=8,
+                )
+        axes.set_ylim(0.35 * threshold, 3.9 * threshold)
+        axes.margins(x=0.08)
         axes.set_xscale("log")
         plain_numbers(axes, "x")
         axes.set_xlabel("iteration")

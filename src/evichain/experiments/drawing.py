@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evichain.errors import SettingsError
 from evichain.experiments.frame import Results
-from evichain.experiments.report import Report
+from evichain.experiments.report import QUICK_RUN, Report
 from evichain.places import file_beside
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def check_installed() -> None:
         ) from missing
 
 
-def save_png(report: Report, path: Path) -> None:
-    """Draw the picture of a report."""
+def save_png(report: Report, path: Path, *, quick: bool = False) -> None:
+    """Draw the picture of a report; that of a quick run says so, wherever it is shown."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -71,6 +71,8 @@ def save_png(report: Report, path: Path) -> None:
         figure = Figure(figsize=report.size, layout="constrained")
         FigureCanvasAgg(figure)
         report.draw(figure)
+        if quick:
+            figure.suptitle(QUICK_RUN, color=MUTED, fontsize=9)
         with file_beside(path) as made:
             figure.savefig(made, dpi=_DOTS, format="png", metadata={"Software": None})
 

@@ -79,11 +79,14 @@ class Report:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
+QUICK_RUN = "A quick run: few ratings and few steps. The figures mean nothing."
+
+
 def markdown(
     report: Report, *, name: str, title: str, claim: str, command: str, quick: bool
 ) -> str:
     """The report as a page."""
-    warning = ["A quick run: few ratings and few steps. The figures mean nothing."] if quick else []
+    warning = [QUICK_RUN] if quick else []
     parts = [
         f"# {title}",
         f"The paper: {claim}",

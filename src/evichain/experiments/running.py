@@ -134,7 +134,7 @@ def run(
     files = [out / f"{name}{end}" for end in (*texts, ".png")]
     for path, text in zip(files, texts.values(), strict=False):
         _write(path, text)
-    save_png(report, files[-1])
+    save_png(report, files[-1], quick=request.quick)
     return Outcome(name, document, page, files, measured)
 
 
