@@ -14,7 +14,8 @@ from evichain.errors import DataError
 from evichain.ratings import read_ratings
 from evichain.ratings._spilling import GrowingArray
 from evichain.ratings.conversion import convert_parquet
-from evichain.ratings.graph import Graph
+from evichain.ratings.graph import Graph, array_path
+from evichain.ratings.side import Side
 
 
 @st.composite
@@ -118,7 +119,7 @@ def test_a_time_column_of_nothing_says_nothing(tmp_path: Path) -> None:
 def test_what_it_takes_of_the_disk_on_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timed: bool, values: int, most: int, kept: int
 ) -> None:
-    rows, out, peak = 20_000, tmp_path / "out", 0
+    rows, out, peaks = 20_000, tmp_path / "out", [0, 0]
     draw = np.random.default_rng(0)
     pairs = draw.choice(200 * 200, rows, replace=False)
     columns = {
@@ -134,15 +135,17 @@ def test_what_it_takes_of_the_disk_on_the_way(
 
     class Watched(GrowingArray):
         def append(self, array: np.ndarray[Any, Any]) -> None:
-            nonlocal peak
             super().append(array)
             self._file.flush()
-            peak = max(peak, size())
+            items = array_path(out, Side.ITEM, "codes").exists()
+            peaks[items] = max(peaks[items], size())
 
     monkeypatch.setattr("evichain.ratings.conversion.GrowingArray", Watched)
     convert_parquet(tmp_path / "ratings.parquet", out, piece=1000, bucket=1000)
     ids = 400 * 40 + 2000
-    assert most * rows <= peak < most * rows + ids
+    assert most * rows <= peaks[Side.USER] < most * rows + ids
+    # The users' ratings as numbers, four bytes each, are gone by then.
+    assert peaks[Side.ITEM] < (most - 4) * rows + ids
     assert kept * rows <= size() < kept * rows + ids
 
 
