@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evichain import REC
-from evichain.errors import ModelError
+from evichain.errors import DataError, ModelError
 from evichain.evidence.aside import NOTHING_ASIDE, are_aside
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -83,9 +83,14 @@ def test_a_saved_graph_is_learned_from_where_it_lies(tmp_path: Path) -> None:
     assert again.predict(3, 5).estimate == model.predict(3, 5).estimate
 
 
-def test_a_path_without_a_graph_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no readable graph"):
+def test_a_path_without_ratings_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nothing: neither a file nor a data set of that name"):
         REC().fit(tmp_path / "nothing")
+    graph = tmp_path / "damaged.graph"
+    Graph.build(planted_blocks()).save(graph)
+    (graph / "user_ids.parquet").unlink()
+    with pytest.raises(ModelError, match="no readable graph"):
+        REC().fit(graph)
 
 
 def test_a_graph_without_validation_learns_what_its_table_does(tmp_path: Path) -> None:

@@ -26,9 +26,10 @@ class Parts(Generic[Source]):
 def load_source(data: str, split: str | None, seed: int) -> "Parts[Graph] | Parts[Ratings]":
     """As `load_parts`; but a saved graph that is not split is mapped instead of read."""
     from evichain.ratings.catalogue import local_path
-    from evichain.ratings.graph import Graph
 
     if split in (None, "none"):
+        from evichain.ratings.graph import Graph
+
         path = local_path(data)
         if Graph.is_at(path):
             graph = Graph.load(path)

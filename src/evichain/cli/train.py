@@ -116,7 +116,8 @@ def train(
         raise
     seconds = time.perf_counter() - begun
     if parts.later is not None:
-        model.add(parts.later)
+        # On the scale of the same data, of which the first part may not have shown all.
+        model.add(parts.later.on(model.graph.scale))
     model.training |= {"data": data, "split": name, "split_seed": seed if name else None}
     if out is not None:
         with replacing(out, force=force) as beside:

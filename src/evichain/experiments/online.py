@@ -18,6 +18,7 @@ from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import NAMES, Growing, make_system, mean_rmse, settings_of
 from evichain.progress import progress as progress_bar
+from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.ratings.splits import Split, growth, growth_split, random_split
 from evichain.ratings.table import Ratings
@@ -121,12 +122,14 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
     model = make_system(system, source, seed)
     model.fit(split.train, progress=progress)
     assert isinstance(model, Growing)
+    # What comes later is on the same scale, of which the first part may not have shown all.
+    scale = Scale.of(split.train.frame["rating"].to_numpy())
     there, steps = split.train, []
     with progress_bar("Growing", len(parts), enabled=progress, unit="steps") as bar:
         for number, part in enumerate(parts, 1):
             fresh = _without(part, there)
             if number > 1 and len(fresh):
-                model.add(fresh)
+                model.add(fresh.on(scale))
                 there = part
             last = number == len(parts)
             tested = everything.test if last else _among(everything.test, there)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,9 @@ import polars as pl
 from evichain.errors import DataError
 from evichain.ratings._cleaning import ROW, RawTable, clean
 from evichain.ratings._columns import ITEM, RATING, TIMESTAMP, USER
-from evichain.ratings.scale import Scale
+
+if TYPE_CHECKING:
+    from evichain.ratings.scale import Scale
 
 Column = Sequence[Any] | npt.NDArray[Any] | pl.Series
 
@@ -87,7 +89,7 @@ class Ratings:
             ) from error
         return cls(kept, duplicates=dropped, name=name)
 
-    def on(self, scale: Scale) -> "Ratings":
+    def on(self, scale: "Scale") -> "Ratings":
         """The same, cut to a scale."""
         cut = pl.col(RATING).clip(scale.low, scale.high).cast(pl.Float32)
         return replace(self, frame=self.frame.with_columns(cut))
