@@ -18,10 +18,10 @@ from evichain.model.embeddings import embeddings
 from evichain.model.inference import Ends, ends, estimates, read
 from evichain.model.tracing import trace
 from evichain.progress import progress as progress_bar
-from evichain.protocol import Predictions
-from evichain.ranking import Pairs, Ranking, rank
+from evichain.protocol import Predictions, Recommendation, Similar
+from evichain.ranking import Pairs, Ranking, alike, highest, rank
 from evichain.ratings.graph import Graph
-from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings
@@ -92,6 +92,39 @@ class Engine:
             )
         return Predictions(found, reasons, deviations, self.bounds)
 
+    def best(self, asker: Ends, n: int, seen: Ints, caution: float = 0.0) -> list[Recommendation]:
+        """The items that someone would rate highest, but for those seen.
+
+        Args:
+            caution: rank by the estimate less so many of its deviations.
+        """
+        if not asker.told[0]:
+            return []
+        items = self.items
+        estimates, deviations = items.vectors @ asker.vectors[0], asker.deviations(items)
+        scores = estimates
+        if caution and deviations is not None:
+            scores = estimates - np.float32(caution) * deviations
+        shown = self.within_scale(estimates)
+        return [
+            Recommendation(
+                *self._named(i, float(shown[i])),
+                None if deviations is None else float(deviations[i]),
+            )
+            for i in highest(scores, items.there, seen, n).tolist()
+        ]
+
+    def alike(self, item: int, n: int) -> list[Similar]:
+        """The items whose embeddings point most nearly the same way."""
+        items = self.items
+        if not items.there[item]:
+            return []
+        found, cosines = alike(items.embeddings, items.there, item, n)
+        return [
+            Similar(*self._named(i, cosine))
+            for i, cosine in zip(found.tolist(), cosines.tolist(), strict=True)
+        ]
+
     def lists(
         self, users: Ints, n: int, *, exclude_seen: bool = True, progress: bool = False
     ) -> pl.DataFrame:
@@ -132,6 +165,10 @@ class Engine:
     def within_scale(self, scores: Floats) -> Floats:
         """Scores as the estimates that are told."""
         return self.graph.scale.within(scores) if self.chain.head.bounded else scores
+
+    def _named(self, index: int, score: float) -> tuple[Id, float, str]:
+        item = self.graph.ids[Side.ITEM][index]
+        return item, score, self.graph.title(item)
 
     def _obstacle(self, side: Side, index: int, name: object) -> str:
         known, depth = index != UNKNOWN, self.settings.max_depth

@@ -28,7 +28,7 @@ from evichain.kernels import Ints
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
-from evichain.ranking import Ranking, alike, highest
+from evichain.ranking import Ranking
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
@@ -211,7 +211,6 @@ class REC:
         engine = self.engine
         if not np.isfinite(caution):
             raise DataError(f"a caution of {caution}", right="Give a number of deviations.")
-        items = engine.items
         if is_id(user):
             index = known(engine.graph, Side.USER, user)
             asker = engine.user(index)
@@ -219,27 +218,12 @@ class REC:
         else:
             seen, ratings = guest(engine.graph, user)
             asker = engine.guest(seen, ratings)
-        if not asker.told[0]:
-            return []
-        estimates = items.vectors @ asker.vectors[0]
-        deviations = asker.deviations(items)
-        scores = estimates
-        if caution:
-            if deviations is None:
-                raise DataError(
-                    f"the recipe {self._fitted[0]!r} tells no deviations to be cautious of",
-                    right="Leave caution out, or train with the recipe 'plus'.",
-                )
-            scores = estimates - np.float32(caution) * deviations
-        found = highest(scores, items.there, seen if exclude_seen else seen[:0], how_many(n))
-        shown = engine.within_scale(estimates)
-        return [
-            Recommendation(
-                *_named(engine, i, float(shown[i])),
-                None if deviations is None else float(deviations[i]),
+        if caution and asker.doubts is None:
+            raise DataError(
+                f"the recipe {self._fitted[0]!r} tells no deviations to be cautious of",
+                right="Leave caution out, or train with the recipe 'plus'.",
             )
-            for i in found.tolist()
-        ]
+        return engine.best(asker, how_many(n), seen if exclude_seen else seen[:0], caution)
 
     def recommend_all(
         self,
@@ -264,16 +248,7 @@ class REC:
 
     def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""
-        engine = self.engine
-        index = known(engine.graph, Side.ITEM, item)
-        items, there = engine.items.embeddings, engine.items.there
-        if not there[index]:
-            return []
-        found, cosines = alike(items, there, index, how_many(n))
-        return [
-            Similar(*_named(engine, i, cosine))
-            for i, cosine in zip(found.tolist(), cosines.tolist(), strict=True)
-        ]
+        return self.engine.alike(known(self.graph, Side.ITEM, item), how_many(n))
 
     def explain(self, user: Id, item: Id, pieces: int = 5, depth: int = 2) -> Trace:
         """The evidence behind a prediction, and what each piece brings to it; see `Trace.kind`.
@@ -403,8 +378,3 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:
     users, items = (graph.ids[side].index(ratings.frame[side.column]) for side in Side)
     return users, items
-
-
-def _named(engine: Engine, index: int, score: float) -> tuple[Id, float, str]:
-    item = engine.graph.ids[Side.ITEM][index]
-    return item, score, engine.graph.title(item)
