@@ -340,33 +340,3 @@ def test_validation_shares_at_the_ends(share: float, error: str | None) -> None:
     else:
         with pytest.raises(SettingsError, match=error):
             model.fit(planted_blocks())
-
-
-def test_lists_for_many_are_those_for_each() -> None:
-    table = planted_blocks()
-    model = small().fit(table)
-    some = table.frame["user_id"].unique().sort().to_list()[3:9]
-    for seen in (True, False):
-        found = model.recommend_all(some, 4, exclude_seen=seen)
-        assert found.columns == ["user_id", "rank", "item_id", "estimate", "deviation"]
-        for user in some:
-            expected = model.recommend(user, 4, exclude_seen=seen)
-            rows = found.filter(pl.col("user_id") == user)
-            assert rows["rank"].to_list() == [1, 2, 3, 4]
-            assert rows["item_id"].to_list() == [r.item for r in expected]
-            estimates = [r.estimate for r in expected]
-            assert rows["estimate"].to_list() == pytest.approx(estimates, abs=1e-5)
-            deviations = [r.deviation for r in expected]
-            assert rows["deviation"].to_list() == pytest.approx(deviations, abs=1e-5)
-    everyone = model.recommend_all(n=1)
-    assert everyone["user_id"].to_list() == model.graph.ids[Side.USER].values.to_list()
-    assert model.recommend_all([], 3).is_empty()
-    assert model.recommend_all(some, 0).is_empty()
-
-
-def test_lists_for_many_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = small().fit(planted_blocks())
-    expected = model.recommend_all(n=3)
-    monkeypatch.setattr("evichain.listing._SCORES", 70)
-    found = model.recommend_all(n=3)
-    assert found.drop("estimate", "deviation").equals(expected.drop("estimate", "deviation"))
