@@ -24,7 +24,14 @@ def small_data(tmp_path_factory: pytest.TempPathFactory) -> str:
 def make(tmp_path: Path, small_data: str) -> Make:
     """Make an experiment on the small data, quickly, in a folder of the test's own."""
 
-    def made(name: str, *, seeds: tuple[int, ...] = (0,), anew: bool = False) -> Outcome:
-        return run(name, Request([small_data], seeds, quick=True), tmp_path, anew=anew)
+    def made(
+        name: str,
+        *,
+        seeds: tuple[int, ...] = (0,),
+        systems: tuple[str, ...] = (),
+        anew: bool = False,
+    ) -> Outcome:
+        request = Request([small_data], seeds, quick=True, systems=systems)
+        return run(name, request, tmp_path, anew=anew)
 
     return made

@@ -44,6 +44,36 @@ def test_anew_measures_what_is_asked_for_again_and_keeps_the_rest(make: Make) ->
     assert make("complexity", seeds=(1,)).measured == 0
 
 
+def test_systems_that_are_asked_for_are_measured_and_others_reported(make: Make) -> None:
+    few = make("online", systems=("plus",))
+    assert few.measured == 1
+    assert few.document["command"].endswith("--seed 0 --system plus --quick")
+    assert {cell["of"]["system"] for cell in few.document["cells"]} == {"plus"}
+    more = make("online", systems=("online-mf",), anew=True)
+    assert more.measured == 1
+    assert [cell["of"]["system"] for cell in more.document["cells"]] == ["plus", "online-mf"]
+    assert make("online").measured == 1
+
+
+@pytest.mark.parametrize("name", ["rmse-table", "cold-start", "convergence", "scaling"])
+def test_a_report_of_one_system_has_no_other(name: str, make: Make) -> None:
+    tables = make(name, systems=("pmf",) if name == "rmse-table" else ("plus",)).document["tables"]
+    texts = [str(row) for table in tables for row in table["rows"]]
+    assert texts
+    assert not any("GC-MC" in text or "recipe `paper`" in text for text in texts)
+
+
+def test_systems_that_are_not_there_are_said(small_data: str) -> None:
+    def refused(*names: str) -> str:
+        with pytest.raises(SettingsError) as found:
+            check(names, Request([small_data], quick=True, systems=("plus", "gc-mc")))
+        return str(found.value)
+
+    assert "no system 'gc-mc' in online\nChoose among: paper, plus, online-mf." in refused("online")
+    assert "no system 'plus' in complexity\nAsk for no system." in refused("complexity")
+    check(["cold-start"], Request([small_data], quick=True, systems=("plus", "gc-mc")))
+
+
 def test_other_data_of_the_same_name_is_measured(tmp_path: Path) -> None:
     found = []
     for seed in (0, 1):
@@ -87,6 +117,7 @@ def test_what_is_not_installed_is_said_before_anything_is_measured(
     check(["online", "scaling"], request)
     with pytest.raises(SettingsError, match="BiasedMF needs Surprise"):
         check(EXPERIMENTS, request)
+    check(["rmse-table"], Request([small_data], quick=True, systems=("plus", "nnmf")))
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SettingsError, match="pictures need Matplotlib"):
         check(["online"], request)

@@ -8,6 +8,7 @@ import typer
 from evichain.cli._files import check_place
 from evichain.cli._options import LARGEST_SEED, Json, examples, single
 from evichain.cli._output import note, print_json
+from evichain.errors import SettingsError
 
 verb = single()
 
@@ -18,6 +19,7 @@ _ALL = "all"
     epilog=examples(
         "evichain paper complexity --data ml-100k",
         "evichain paper rmse-table --seed 0 --seed 1 --out results",
+        "evichain paper rmse-table --data my/ratings.parquet --system plus --system biased-mf",
         "evichain paper scaling --data ml-100k --data ml-1m --data my/ratings.parquet",
         "evichain paper all --quick",
     )
@@ -51,6 +53,15 @@ def paper(
             show_default=False,
         ),
     ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Measure this system only; may be given again and again. Others are in the "
+            "report where they were measured before.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the results go, and what is kept of them.")
     ] = Path("results"),
@@ -73,6 +84,11 @@ def paper(
     """
     from evichain.experiments import EXPERIMENTS, make_experiment
 
+    if name == _ALL and system:
+        raise SettingsError(
+            "all experiments are made of all systems",
+            right="Name one experiment to choose systems of it.",
+        )
     names = list(EXPERIMENTS) if name == _ALL else [name]
     for one in names:
         make_experiment(one)
@@ -82,7 +98,7 @@ def paper(
     from evichain.experiments.running import check, run
     from evichain.experiments.sources import default_data
 
-    request = Request(data or default_data(quick=quick), seed or [0], quick)
+    request = Request(data or default_data(quick=quick), seed or [0], quick, system or ())
     check(names, request)
     outcomes = [run(one, request, out, anew=anew, progress=True, say=note) for one in names]
     if json:

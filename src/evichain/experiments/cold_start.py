@@ -109,7 +109,7 @@ def _grid(results: Results, whose: str, title: str) -> Table:
     users = told.distinct("cold")
     rows: list[list[Value]] = []
     for system in results.distinct("system"):
-        for left in results.distinct("left"):
+        for left in sorted(results.distinct("left")):
             row: list[Value] = [NAMES[system], left]
             for count in users:
                 at = told.where(system=system, cold=count)
@@ -124,11 +124,12 @@ def _draw(results: Results, figure: "Figure") -> None:
     for axes, of_data in by_data(results, figure):
         for system in of_data.distinct("system"):
             found = of_data.where(system=system)
-            for left in found.distinct("left"):
+            for left in sorted(found.distinct("left")):
                 points = [
-                    (count, (at.where(left=left) if count else at).mean("rmse"))
+                    (count, at.mean("rmse"))
                     for count in found.distinct("cold")
-                    for at in [found.where(cold=count)]
+                    for at in [found.where(cold=count, **({"left": left} if count else {}))]
+                    if len(at)
                 ]
                 label = f"{NAMES[system].replace('`', '')}, {left} left"
                 style = _STYLES.get(left, "-")

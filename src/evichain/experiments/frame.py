@@ -30,11 +30,14 @@ class Request:
         data: names or paths of data sets.
         seeds: everything random is drawn from them; tables have the mean.
         quick: few ratings and few steps, to see that it works: the figures mean nothing.
+        systems: those to measure; none for all. A report has the others too where they were
+            measured before.
     """
 
     data: Sequence[str]
     seeds: Sequence[int] = (0,)
     quick: bool = False
+    systems: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         seed = next((seed for seed in self.seeds if list(self.seeds).count(seed) > 1), None)
@@ -61,6 +64,10 @@ class Request:
         """
         return product(self.sources, *kinds, self.seeds)
 
+    def asks_for(self, system: str | None) -> bool:
+        """Whether a system is to be measured; what is of none always is."""
+        return system is None or not self.systems or system in self.systems
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -83,6 +90,11 @@ class Cell:
         """What is measured, in a line."""
         told = [f"{key} {self.of[key]}" for key in self.shown if key in self.of]
         return ", ".join([self.source.label, *told])
+
+    @property
+    def system(self) -> str | None:
+        """Which system is measured; None where it is not about one."""
+        return self.of.get("system")
 
     def identity(self, experiment: str, version: str) -> dict[str, Any]:
         """All that the outcome depends on."""

@@ -73,7 +73,8 @@ class RmseTable(Experiment):
         """A table for each data set: the paper's figure beside ours, on both splits."""
         tables = []
         for data in results.distinct("data"):
-            rows = [_row(results.where(data=data), system) for system in SYSTEMS]
+            found = results.where(data=data)
+            rows = [_row(found, system) for system in _ordered(found)]
             header = ["system"]
             for split in SPLITS:
                 header += [f"{split}: published", f"{split}: ours"]
@@ -87,7 +88,7 @@ class RmseTable(Experiment):
             "The last three columns are of the first split. Seconds are of training alone, on a "
             "machine that may have been busy.",
         )
-        size = 5.4 * len(results.distinct("data")), 0.36 * len(SYSTEMS) + 1.4
+        size = 5.4 * len(results.distinct("data")), 0.36 * len(_ordered(results)) + 1.4
         return Report(tables, partial(_draw, results), size, remarks)
 
 
@@ -110,6 +111,11 @@ def _measure(source: Source, system: str, fraction: float, seed: int, progress: 
     }
 
 
+def _ordered(results: Results) -> list[str]:
+    """The systems that were measured, in the table's order."""
+    return sorted(results.distinct("system"), key=SYSTEMS.index)
+
+
 def _row(results: Results, system: str) -> list[Value]:
     found = results.where(system=system)
     row: list[Value] = [NAMES.get(system, system)]
@@ -123,9 +129,10 @@ def _row(results: Results, system: str) -> list[Value]:
 
 
 def _draw(results: Results, figure: "Figure") -> None:
+    systems = _ordered(results)
+    labels = [NAMES.get(system, system).replace("`", "") for system in systems]
     for axes, found in by_data(results, figure):
-        labels = [NAMES.get(system, system).replace("`", "") for system in SYSTEMS]
-        for place, system in enumerate(SYSTEMS):
+        for place, system in enumerate(systems):
             for split, shift, style in ((OURS, -0.14, "full"), (THEIRS, 0.14, "none")):
                 at = found.where(system=system, split=split)
                 colour = COLOURS.get(system, MUTED)
@@ -139,6 +146,6 @@ def _draw(results: Results, figure: "Figure") -> None:
                 paper = published(system, split, at.cells[0]["paper_name"]) if len(at) else None
                 if paper is not None:
                     axes.plot(paper, place + shift, "|", color=REPORTED, markersize=13, mew=2.5)
-        axes.set_yticks(range(len(SYSTEMS)), labels)
+        axes.set_yticks(range(len(systems)), labels)
         axes.invert_yaxis()
         axes.set_xlabel("test RMSE (● 80 %, ○ 90 % to train on; | published)")

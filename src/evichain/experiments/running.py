@@ -20,7 +20,7 @@ from evichain import __version__
 from evichain.errors import SettingsError, SplitError
 from evichain.experiments import make_experiment
 from evichain.experiments.drawing import check_installed, save_png
-from evichain.experiments.frame import Cell, Measured, Request, Results, key_of
+from evichain.experiments.frame import Cell, Experiment, Measured, Request, Results, key_of
 from evichain.experiments.report import markdown
 from evichain.experiments.systems import check_system
 from evichain.places import file_beside
@@ -51,7 +51,7 @@ def check(names: Iterable[str], request: Request) -> None:
     check_installed()
     experiments = {name: make_experiment(name) for name in names}
     for experiment in experiments.values():
-        for system in experiment.systems:
+        for system in filter(request.asks_for, experiment.systems):
             check_system(system)
     for source, seed in request.over():
         source.ratings()
@@ -61,6 +61,20 @@ def check(names: Iterable[str], request: Request) -> None:
             except SplitError as error:
                 where = f"{name} of {source.label}, seed {seed}"
                 raise SplitError(error.what, where=where, right=error.right) from error
+    _check_systems(experiments, request)
+
+
+def _check_systems(experiments: Mapping[str, Experiment], request: Request) -> None:
+    if not request.systems:
+        return
+    cells = (cell for experiment in experiments.values() for cell in experiment.cells(request))
+    known = list(dict.fromkeys(cell.system for cell in cells if cell.system is not None))
+    unknown = next((system for system in request.systems if system not in known), None)
+    if unknown is not None:
+        raise SettingsError(
+            f"no system {unknown!r} in {', '.join(experiments)}",
+            right=f"Choose among: {', '.join(known)}." if known else "Ask for no system.",
+        )
 
 
 def run(
@@ -93,7 +107,9 @@ def run(
         ) from error
     cells = list(experiment.cells(request))
     for cell in cells if anew else ():
-        _place(kept, name, cell).unlink(missing_ok=True)
+        if request.asks_for(cell.system):
+            _place(kept, name, cell).unlink(missing_ok=True)
+    cells = [cell for cell in cells if request.asks_for(cell.system) or _kept(kept, name, cell)]
     found, measured = [], 0
     for number, cell in enumerate(cells, 1):
         line = f"{name} {number}/{len(cells)}: {cell.name}"
@@ -176,4 +192,6 @@ def _command(name: str, request: Request) -> str:
         parts += ["--data", data]
     for seed in request.seeds:
         parts += ["--seed", str(seed)]
+    for system in request.systems:
+        parts += ["--system", system]
     return shlex.join([*parts, *(["--quick"] if request.quick else [])])
