@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from evichain.evidence.pool import Pool
-from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, by_data, plain_numbers
+from evichain.experiments.drawing import COLOURS, MUTED, by_data, plain_numbers
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
@@ -250,15 +250,16 @@ def _draw(results: Results, figure: "Figure") -> None:
         axes.axhline(threshold, color=MUTED, linewidth=1, linestyle=":")
         paper = PAPER_PMF.get(of_data.cells[0]["paper_name"])
         if paper is not None:
-            for crossed, what in ((30, "REC: under 30"), (paper, f"PMF: about {paper}")):
-                axes.plot(crossed, 0.6 * threshold, "|", color=REPORTED, markersize=12, mew=2)
+            for system, step, said in (("paper", 30, "under 30"), ("pmf", paper, f"about {paper}")):
+                colour = COLOURS[system]
+                axes.plot(step, 0.6 * threshold, "|", color=colour, markersize=12, mew=2)
                 axes.annotate(
-                    f"in the paper {what}",
-                    (crossed, 0.6 * threshold),
+                    f"the paper: {said}",
+                    (step, 0.6 * threshold),
                     xytext=(0, -16),
                     textcoords="offset points",
                     ha="center",
-                    color=REPORTED,
+                    color=colour,
                     fontsize=8,
                 )
         axes.set_ylim(0.35 * threshold, 3.9 * threshold)
