@@ -178,4 +178,5 @@ def _draw(results: Results, figure: "Figure") -> None:
         plain_numbers(axes, "x")
         plain_numbers(axes)
         axes.set_xlabel("ratings")
-    figure.axes[0].legend(loc="best")
+    told = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*told, loc="outside lower center", ncols=len(told[0]))
