@@ -45,6 +45,18 @@ def test_nnmf_is_a_sigmoid_network_over_vectors_and_products() -> None:
         assert float(found.detach()[0]) == pytest.approx(wanted, abs=1e-5)
 
 
+def test_the_first_sigmoids_of_nnmf_tell_pairs_apart() -> None:
+    torch.manual_seed(0)
+    net = NNMFNet((50, 60), 3.5, NNMFSettings())
+    users, items = torch.randint(50, (2, 500))
+    found = net(users, items).detach()
+    (first, *_) = (layer for layer in net.layers if isinstance(layer, nn.Linear))
+    bound = 4 * math.sqrt(6 / (first.in_features + first.out_features))
+    assert 0.9 * bound < float(first.weight.detach().abs().max()) <= bound
+    # With the weights that PyTorch begins with, less than a hundredth of that.
+    assert float(found.std()) > 0.01
+
+
 def test_ncf_fuses_a_product_and_a_network_of_halving_layers() -> None:
     torch.manual_seed(0)
     net = NCFNet(COUNTS, 3.5, NCFSettings(factors=2, hidden_layers=3))

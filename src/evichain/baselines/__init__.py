@@ -62,7 +62,11 @@ BASELINES: Mapping[str, Entry] = {
     "svd++": Entry("svdpp", "SVDpp", "factorization with biases and what was rated at all"),
     "item-knn": Entry("item_knn", "ItemKNN", "neighbours among items, about baselines"),
     "nnmf": Entry(
-        "nnmf", "NNMF", "a network in place of the inner product", {_100K: 0.903, _1M: 0.843}
+        "nnmf",
+        "NNMF",
+        "a network in place of the inner product",
+        {_100K: 0.903, _1M: 0.843},
+        {"ml-1m": {"batch_size": 4096}},
     ),
     "ncf": Entry("ncf", "NCF", "a factorization and a network, fused; for ratings"),
     "cf-nade": Entry(

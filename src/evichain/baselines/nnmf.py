@@ -17,16 +17,22 @@ from evichain.ratings.side import Side
 class NNMFSettings(PairNetSettings):
     """The settings of `NNMF`."""
 
-    epochs: int = Field(default=60, ge=0)
+    epochs: int = Field(default=80, ge=0)
     """Passes over the training ratings, at most."""
+    learning_rate: float = Field(default=5e-3, gt=0)
+    """The step size."""
+    patience: int = Field(default=6, ge=1)
+    """Looks without an improvement after which training stops; the best epoch is kept."""
     annealing: bool = False
     """Lower the step size along half a cosine, to nothing after the last epoch."""
     refit: bool = True
     """Learn again from all ratings, for as many epochs as were best by the validation ratings."""
-    regularization: float = Field(default=1.5, ge=0)
+    batch_size: int = Field(default=512, ge=1)
+    """Ratings in a step."""
+    regularization: float = Field(default=50.0, ge=0)
     """Lambda: the weight of the squared norm of all latent vectors beside the squared errors of
     all ratings."""
-    averaging: float = Field(default=0.99, ge=0, lt=1)
+    averaging: float = Field(default=0.999, ge=0, lt=1)
     """How much of the running average of weights a step keeps; 0 for no average."""
     vector_size: int = Field(default=10, ge=1, le=4096)
     """D: the length of the vectors that go into the network as they are."""
@@ -51,7 +57,7 @@ class NNMFNet(PairNet):
         layers: list[nn.Module] = []
         wide = 2 * sizes[0] + sizes[1]
         for _ in range(settings.hidden_layers):
-            layers += [nn.Linear(wide, settings.width), nn.Sigmoid()]
+            layers += [_layer(wide, settings.width), nn.Sigmoid()]
             wide = settings.width
         last = nn.Linear(wide, 1)
         nn.init.constant_(last.bias, mean)
@@ -67,6 +73,19 @@ class NNMFNet(PairNet):
         product = self.factors[Side.USER](users) * self.factors[Side.ITEM](items)
         found: Tensor = self.layers(torch.cat([left, right, product], dim=1)).squeeze(1)
         return found
+
+
+def _layer(inputs: int, outputs: int) -> nn.Linear:
+    """A layer for sigmoids, with first weights that let them tell their inputs apart.
+
+    Glorot and Bengio (2010) give tanh a variance of 2 / (inputs + outputs); a sigmoid is a tanh of
+    a quarter of the slope. With PyTorch's own, which are smaller, a strong regularization takes
+    the latent vectors away before the network has begun to use them.
+    """
+    layer = nn.Linear(inputs, outputs)
+    nn.init.xavier_uniform_(layer.weight, gain=4.0)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 class NNMF(EpochBaseline[NNMFSettings]):
