@@ -17,6 +17,13 @@ from evichain.ratings.side import Side
 class NCFSettings(PairNetSettings):
     """The settings of `NCF`."""
 
+    learning_rate: float = Field(default=5e-3, gt=0)
+    """The step size."""
+    averaging: float = Field(default=0.99, ge=0, lt=1)
+    """How much of the running average of weights a step keeps; 0 for no average."""
+    regularization: float = Field(default=15.0, ge=0)
+    """Lambda: the weight of the squared norm of all latent vectors beside the squared errors of
+    all ratings."""
     factors: int = Field(default=16, ge=1, le=4096)
     """The length of the vectors that are multiplied, and of the network's last hidden layer."""
     hidden_layers: int = Field(default=3, ge=1, le=8)

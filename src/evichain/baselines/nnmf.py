@@ -78,9 +78,9 @@ class NNMFNet(PairNet):
 def _layer(inputs: int, outputs: int) -> nn.Linear:
     """A layer for sigmoids, with first weights that let them tell their inputs apart.
 
-    Glorot and Bengio (2010) give tanh a variance of 2 / (inputs + outputs); a sigmoid is a tanh of
-    a quarter of the slope. With PyTorch's own, which are smaller, a strong regularization takes
-    the latent vectors away before the network has begun to use them.
+    Those of Glorot and Bengio (2010) for tanh, times 4: a sigmoid has a quarter of its slope. With
+    PyTorch's own, which are smaller, a strong regularization takes the latent vectors away before
+    the network has begun to use them.
     """
     layer = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(layer.weight, gain=4.0)

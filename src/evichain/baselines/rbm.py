@@ -19,11 +19,15 @@ from evichain.kernels import Floats
 class RBMSettings(CaseSettings):
     """The settings of `RBM`."""
 
+    learning_rate: float = Field(default=0.03, gt=0)
+    """The step size."""
+    patience: int = Field(default=15, ge=1)
+    """Looks without an improvement after which training stops; the best epoch is kept."""
     gibbs_steps: int = Field(default=1, ge=1)
     """T: how often what is seen is drawn again before the weights learn from the difference."""
     momentum: float = Field(default=0.9, ge=0, lt=1)
     """How much of the step before a step keeps."""
-    weight_decay: float = Field(default=1e-3, ge=0)
+    weight_decay: float = Field(default=0.01, ge=0)
     """How strongly weights are pulled towards nothing."""
 
 

@@ -15,7 +15,7 @@ class SVDppSettings(FactorSettings):
 
     factors: int = Field(default=20, ge=1, le=4096)
     """The length of a vector."""
-    epochs: int = Field(default=20, ge=0)
+    epochs: int = Field(default=60, ge=0)
     """Passes over the ratings."""
     learning_rate: float = Field(default=7e-3, gt=0)
     """The step size."""
