@@ -1,6 +1,8 @@
 """A step is measured against the products it makes, and against the recursion of the same step."""
 
+import weakref
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,11 +10,12 @@ import torch
 from tests.bench.counted import Products
 from tests.bench.small import NAMES, SMALL, small
 
-from evichain.bench import bench_step
+from evichain.bench import bench_step, step
 from evichain.bench.step import recursion_loss, step_products
+from evichain.evidence.plan import Plan
 from evichain.recipes import settings_for
 from evichain.testing import planted_blocks
-from evichain.training.trainer import draw_step, loss_of, make_batch
+from evichain.training.trainer import Batch, draw_step, loss_of, make_batch
 
 
 @pytest.mark.parametrize("recipe", NAMES)
@@ -55,3 +58,20 @@ def test_figures_are_those_of_the_step() -> None:
     assert found["parameters"] == chain.parameter_count
     assert found["gemm_ratio"] == found["seconds"] / found["gemm_seconds"]
     assert found["bytes_per_rating"] == pool.graph.nbytes / len(pool.graph)
+
+
+def test_plans_are_let_go_of_as_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[weakref.ref[Plan]] = []
+    alive: list[int] = []
+
+    def watched(*asked: Any) -> Batch:
+        alive.append(sum(each() is not None for each in made))
+        batch = make_batch(*asked)
+        made.append(weakref.ref(batch.plan))
+        return batch
+
+    monkeypatch.setattr(step, "make_batch", watched)
+    found = bench_step(planted_blocks(), settings_for("paper", **SMALL), repeats=5, reference=False)
+    assert len(made) > 5
+    assert max(alive) <= 2  # the one in use, and the one before it until then
+    assert found["step_peak_bytes"] >= found["graph_peak_bytes"]

@@ -46,10 +46,11 @@ def bench_step(
 ) -> dict[str, Any]:
     """Measure a training step.
 
-    Returns `seconds` a step (with the next step's plan made alongside), `gemm_ratio` (a
-    step over dense products of its sizes), `reference_ratio` (a step by recursion over one
-    of ours) and what the step consists of. The recursion keeps millions of small tensors
-    when cycles are blocked, so both sides of `reference_ratio` run without cycle blocking.
+    Returns `seconds` a step (with the next step's plan made alongside), `step_peak_bytes` (the
+    most memory by the end of the steps), `gemm_ratio` (a step over dense products of its
+    sizes), `reference_ratio` (a step by recursion over one of ours) and what the step consists
+    of. The recursion keeps millions of small tensors when cycles are blocked, so both sides of
+    `reference_ratio` run without cycle blocking.
     """
     begun = time.perf_counter()
     graph = Graph.build(ratings)
@@ -82,25 +83,27 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
         plan_times.append(time.perf_counter() - begun)
         return batch
 
-    step_times, plans = [], list[Plan]()
+    step_times, products, size = [], list[list[Shape]](), {"pairs": 0, "links": 0}
     last = time.perf_counter()
     for batch in ahead(make, range(_WARM_UP + repeats)):
         _step(chain, optimizer, batch, settings.regularization)
         now = time.perf_counter()
         step_times.append(now - last)
-        plans.append(batch.plan)
-        last = now
+        # Not the plan itself: it may take gigabytes, and training lets go of it too.
+        products.append(step_products(batch.plan, chain))
+        size = {"pairs": batch.plan.pairs, "links": batch.plan.links}
+        last = time.perf_counter()
+    peak = peak_bytes()
     # Alone, after the steps: a plan made alongside would slow the products down.
-    gemm_times = [_gemm_seconds(plan, chain) for plan in plans]
+    gemm_times = [seconds_of_products(shapes, backward=True) for shapes in products]
     step_times, gemm_times = step_times[_WARM_UP:], gemm_times[_WARM_UP:]
-    plan = plans[-1]
     return {
         "seconds": median(step_times),
         "gemm_seconds": median(gemm_times),
         "gemm_ratio": ratio(median(step_times), median(gemm_times)),
         "plan_seconds": median(plan_times[_WARM_UP:]),
-        "pairs": plan.pairs,
-        "links": plan.links,
+        "step_peak_bytes": peak,
+        **size,
         "parameters": chain.parameter_count,
     }
 
@@ -116,11 +119,6 @@ def _step(chain: Chain, optimizer: torch.optim.Adam, batch: Batch, regularizatio
     loss, _ = loss_of(chain, batch, regularization)
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
-
-
-def _gemm_seconds(plan: Plan, chain: Chain) -> float:
-    """The time of the step's matrix products alone, forward and backward."""
-    return seconds_of_products(step_products(plan, chain), backward=True)
 
 
 def step_products(plan: Plan, chain: Chain) -> list[Shape]:

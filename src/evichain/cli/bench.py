@@ -72,7 +72,7 @@ def step(
         print_json({**found, "settings": chosen.model_dump()})
         return
     shown = {key.replace("_", " "): value for key, value in found.items()}
-    for key in ("load_peak_bytes", "graph_peak_bytes", "peak_bytes"):
+    for key in ("load_peak_bytes", "graph_peak_bytes", "step_peak_bytes", "peak_bytes"):
         if found[key]:
             shown[key.replace("_", " ")] = size_said(found[key])
     print_facts("A training step", shown)

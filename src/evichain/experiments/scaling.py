@@ -17,7 +17,7 @@ from evichain.progress import progress as progress_bar
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
-from evichain.resources import apart, peak_bytes
+from evichain.resources import apart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,7 +83,7 @@ class Scaling(Experiment):
             "the ratings, at most 65,536); PMF in the paper's batches. The median of "
             f"{REPEATS} steps, each with the next step's plan made alongside.",
             "The peak holds everything: Python, PyTorch, compiled kernels, the ratings as a table "
-            "while they are loaded, the graph, and the steps.",
+            "while they are loaded, the graph, and the steps with one plan ahead.",
         )
         return Report([Table(header, rows)], partial(_draw, results), (13.0, 4.2), remarks)
 
@@ -125,7 +125,7 @@ def measure(source: Source, system: str, share: float, seed: int, repeats: int) 
         "pairs": found["pairs"],
         "links": found["links"],
         "graph_bytes": round(found["bytes_per_rating"] * len(ratings)),
-        "peak_bytes": peak_bytes(),
+        "peak_bytes": found["step_peak_bytes"],
         "batch": settings.batch_size,
     }
 
