@@ -1,3 +1,4 @@
+from matplotlib.figure import Figure
 from tests.experiments.conftest import Make
 
 from evichain.baselines import BASELINES
@@ -55,3 +56,15 @@ def test_seconds_are_those_of_training() -> None:
     cells = [cell(system, seed) for system in SYSTEMS for seed in (1, 3)]
     (table,) = RmseTable().report(Results(cells)).tables
     assert list(table.rows[0][-3:]) == [20, 4, 0]
+
+
+def test_every_panel_has_the_same_rows_also_where_few_were_measured() -> None:
+    def cell(data: str, system: str) -> Measured:
+        of = {"data": data, "system": system, "split": OURS, "seed": 0, "paper_name": None}
+        found = {"rmse": 1.0, "parameters": 10, "impossible": 0, "training_seconds": 2.0}
+        return Measured(of, found, 3.0)
+
+    cells = [cell("one", system) for system in SYSTEMS] + [cell("two", "pmf")]
+    figure = Figure()
+    RmseTable().report(Results(cells)).draw(figure)
+    assert {axes.get_ylim() for axes in figure.axes} == {(len(SYSTEMS) - 0.5, -0.5)}

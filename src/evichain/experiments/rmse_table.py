@@ -147,5 +147,6 @@ def _draw(results: Results, figure: "Figure") -> None:
                 if paper is not None:
                     axes.plot(paper, place + shift, "|", color=REPORTED, markersize=13, mew=2.5)
         axes.set_yticks(range(len(systems)), labels)
-        axes.invert_yaxis()
+        # The same rows in every panel, also where few were measured.
+        axes.set_ylim(len(systems) - 0.5, -0.5)
         axes.set_xlabel("test RMSE (● 80 %, ○ 90 % to train on; | published)")
