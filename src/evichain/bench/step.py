@@ -83,7 +83,7 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
         plan_times.append(time.perf_counter() - begun)
         return batch
 
-    step_times, products, size = [], list[list[Shape]](), {"pairs": 0, "links": 0}
+    step_times, products = [], list[list[Shape]]()
     last = time.perf_counter()
     for batch in ahead(make, range(_WARM_UP + repeats)):
         _step(chain, optimizer, batch, settings.regularization)
@@ -91,7 +91,6 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
         step_times.append(now - last)
         # Not the plan itself: it may take gigabytes, and training lets go of it too.
         products.append(step_products(batch.plan, chain))
-        size = {"pairs": batch.plan.pairs, "links": batch.plan.links}
         last = time.perf_counter()
     peak = peak_bytes()
     # Alone, after the steps: a plan made alongside would slow the products down.
@@ -103,7 +102,8 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
         "gemm_ratio": ratio(median(step_times), median(gemm_times)),
         "plan_seconds": median(plan_times[_WARM_UP:]),
         "step_peak_bytes": peak,
-        **size,
+        "pairs": batch.plan.pairs,
+        "links": batch.plan.links,
         "parameters": chain.parameter_count,
     }
 
