@@ -92,17 +92,26 @@ def expand(
 
 
 @kernel
-def table_for(count: int) -> tuple[Longs, Ints]:
-    """An empty open-addressing table with room for `count` distinct keys."""
+def table_for(count: int, below: int) -> tuple[Longs, Ints]:
+    """An empty table with room for `count` distinct keys from 0 up to `below`.
+
+    By open addressing, unless a place for every possible key takes less: then there are no keys.
+    """
     size = 16
     while size < 2 * count:
         size *= 2
+    if below <= 3 * size:
+        return np.empty(0, np.int64), np.full(below, -1, np.int32)
     return np.full(size, -1, np.int64), np.empty(size, np.int32)
 
 
 @kernel
 def intern(keys: Longs, numbers: Ints, key: Int, fresh: int) -> Int:
     """The number of `key`; `fresh` when it is new, which then is its number."""
+    if len(keys) == 0:
+        if numbers[key] < 0:
+            numbers[key] = fresh
+        return np.int32(numbers[key])
     mask = len(keys) - 1
     place = np.int64(mix(np.uint64(key)) & np.uint64(mask))
     while keys[place] != -1:
@@ -111,12 +120,12 @@ def intern(keys: Longs, numbers: Ints, key: Int, fresh: int) -> Int:
         place = (place + 1) & mask
     keys[place] = key
     numbers[place] = fresh
-    return fresh
+    return np.int32(fresh)
 
 
 @kernel
 def _intern_all(entities: Ints, slot: Ints, stored: bool, refs: Ints) -> tuple[Ints, Ints]:
-    keys, numbers = table_for(min(len(entities), len(slot)))
+    keys, numbers = table_for(min(len(entities), len(slot)), len(slot))
     prototypes = np.empty(len(entities), np.int32)
     others = np.empty(len(entities), np.int32)
     p = n = 0
@@ -203,7 +212,7 @@ def _expand(
     entity, value = entity[:edges].copy(), value[:edges].copy()
 
     ref = np.empty(edges, np.int32)
-    keys, numbers = table_for(min(edges, len(slot)))
+    keys, numbers = table_for(min(edges, len(slot)), len(slot))
     prototypes, others = np.empty(edges, np.int32), np.empty(edges, np.int32)
     p = n = 0
     for e in range(edges):

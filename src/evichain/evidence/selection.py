@@ -18,7 +18,7 @@ from evichain.evidence.aside import NOTHING_ASIDE, Aside, drawn, pair_key
 from evichain.evidence.crowd import EVERYONE, Crowd, belongs
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.kernels import Floats, Int, Ints, Keys, Longs, kernel
+from evichain.kernels import Bytes, Floats, Int, Ints, Keys, Longs, kernel
 from evichain.ratings.hashing import mix
 from evichain.ratings.side import Side
 
@@ -30,6 +30,8 @@ class Hidden(NamedTuple):
 
     Attributes:
         pairs: a table of pairs that `select` looks up.
+        taken: a bit for each of its places, so that looking up what is not there, as most pairs
+            are not, seldom leaves the nearest cache.
         share: how many of 2**32 other pairs are dropped; which ones is drawn by `seed`.
         crowd: who may be evidence, all prototypes among them.
         newcomers: how many of 2**32 entities are taken for such with few ratings, when they are
@@ -39,6 +41,7 @@ class Hidden(NamedTuple):
     """
 
     pairs: Longs
+    taken: Bytes
     share: int
     seed: int
     crowd: Crowd = EVERYONE
@@ -50,7 +53,7 @@ class Hidden(NamedTuple):
         return self._replace(aside=aside)
 
 
-NOTHING_HIDDEN = Hidden(np.empty(0, np.int64), 0, 0)
+NOTHING_HIDDEN = Hidden(np.empty(0, np.int64), np.empty(0, np.uint8), 0, 0)
 
 
 def selected(
@@ -97,19 +100,20 @@ def hide(
     """Hide these pairs from all evidence, of all other pairs the share `dropout`, who is not in
     the crowd, and most ratings of the share `newcomers` of those asked for."""
     size = 1 << max(4, int(len(users) * 2 - 1).bit_length() + 1) if len(users) else 0
-    table = np.full(size, -1, np.int64)
-    _fill(table, users, items)
-    return Hidden(table, int(dropout * 2**32), seed, crowd, int(newcomers * 2**32))
+    table, taken = np.full(size, -1, np.int64), np.zeros(size // 8, np.uint8)
+    _fill(table, taken, users, items)
+    return Hidden(table, taken, int(dropout * 2**32), seed, crowd, int(newcomers * 2**32))
 
 
 @kernel
-def _fill(table: Longs, users: Ints, items: Ints) -> None:
+def _fill(table: Longs, taken: Bytes, users: Ints, items: Ints) -> None:
     for i in range(len(users)):
         key = pair_key(0, np.int64(users[i]), np.int64(items[i]))
         place = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
         while table[place] != -1 and table[place] != key:
             place = (place + 1) & (len(table) - 1)
         table[place] = key
+        taken[place >> 3] |= np.uint8(1 << (place & 7))
 
 
 @kernel
@@ -125,7 +129,7 @@ def _is_hidden(hidden: Hidden, side: int, entity: int, other: int) -> bool:
     if len(table) == 0:
         return False
     place = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
-    while table[place] != -1:
+    while (hidden.taken[place >> 3] >> (place & 7)) & 1:
         if table[place] == key:
             return True
         place = (place + 1) & (len(table) - 1)
@@ -176,19 +180,19 @@ def select(
     if prioritize:
         first, count = cited_ptr[entity], cited_ptr[entity + 1] - cited_ptr[entity]
         start = _window_start(seed, side, keys[entity], depth, count)
-        for i in range(count):
+        for i in range(first + start, first + start + count):
             if found == limit:
                 return found
-            place = indptr[entity] + cited[first + (start + i) % count]
+            place = indptr[entity] + cited[i if i < first + count else i - count]
             if not _is_hidden(hidden, side, entity, indices[place]):
                 out[found] = place
                 found += 1
     first, count = indptr[entity], indptr[entity + 1] - indptr[entity]
     start = _window_start(seed, side, keys[entity], depth, count)
-    for i in range(count):
+    for i in range(first + start, first + start + count):
         if found == limit:
             return found
-        place = first + (start + i) % count
+        place = i if i < first + count else i - count
         other = indices[place]
         # Asked first, because of large data hardly anyone belongs.
         if not belongs(hidden.crowd, 1 - side, other) or (prioritize and slot[other] >= 0):

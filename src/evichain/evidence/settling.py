@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evichain.evidence.expansion import NOTHING, Frontier, Links, intern, table_for
-from evichain.kernels import Flags, Floats, Ints, Longs, kernel
+from evichain.kernels import Bytes, Flags, Floats, Ints, Longs, kernel
 
 EMPTY_PTR: Longs = np.zeros(1, np.int64)
 NONE: Ints = np.empty(0, np.int32)
@@ -202,15 +202,17 @@ def _sources(
 
 
 @kernel
-def _kinds(bits: Ints) -> int:
-    """How many different ratings there are; as many as links when they are not few."""
-    keys, numbers = table_for(_FEW)
+def _kinds(bits: Ints) -> tuple[int, Bytes]:
+    """How many different ratings there are, and which of them each is; 0 when they are not few."""
+    keys, numbers = table_for(_FEW, 1 << 32)
+    kind = np.empty(len(bits), np.uint8)
     kinds = 0
     for e in range(len(bits)):
-        kinds += intern(keys, numbers, np.int64(bits[e]) & 0xFFFFFFFF, kinds) == kinds
+        kind[e] = intern(keys, numbers, np.int64(bits[e]) & 0xFFFFFFFF, kinds)
+        kinds += kind[e] == kinds
         if kinds > _FEW:
-            return len(bits)
-    return kinds
+            return 0, kind
+    return kinds, kind
 
 
 @kernel
@@ -222,14 +224,19 @@ def _lay_out(
         live += count[i]
         nodes += count[i] > 0
 
-    keys, numbers = table_for(min(live, sources * _kinds(bits)))
+    kinds, kind = _kinds(bits)
+    if kinds:
+        keys, numbers = table_for(min(live, sources * kinds), sources * kinds)
+    else:
+        keys, numbers = table_for(live, sources << 32)
     pair_of_link = np.full(len(source), -1, np.int32)
     first_link = np.empty(live, np.int64)
     source_ptr = np.zeros(sources + 1, np.int64)
     pairs = 0
     for e in range(len(source)):
         if alive[e]:
-            key = (np.int64(source[e]) << 32) | (np.int64(bits[e]) & 0xFFFFFFFF)
+            own = np.int64(source[e])
+            key = own * kinds + kind[e] if kinds else (own << 32) | (bits[e] & 0xFFFFFFFF)
             pair = intern(keys, numbers, key, pairs)
             if pair == pairs:
                 first_link[pairs] = e

@@ -16,7 +16,9 @@ from evichain.model.chain import Chain
 from evichain.model.channels import BESIDE_STATE, PRIOR_RATINGS, ChannelGenerator
 from evichain.model.head import BaselineHead
 from evichain.model.inference import Ends
-from evichain.model.ops.ridge import factor_size, factorize_and_solve
+from evichain.model.ops.cholesky import factor_size
+from evichain.model.ops.lanes import padded
+from evichain.model.ops.ridge import factorize_and_solve
 from evichain.ratings.side import Side
 
 
@@ -89,11 +91,13 @@ class SingleUser:
         count, size = keys.shape
         every = np.arange(count, dtype=np.int32)
         nothing = np.zeros(count, np.float32)
-        plain, out = np.empty((1, size), np.float32), np.empty((1, size), np.float32)
+        rows = np.zeros((count, padded(size)), np.float32)
+        rows[:, :size] = keys
+        plain, out = np.empty((2, 1, padded(size)), np.float32)
         factorize_and_solve(
             0,
             1,
-            np.ascontiguousarray(keys),
+            rows,
             nothing,
             nothing[:1],
             self.weights["ridge"],
@@ -106,5 +110,5 @@ class SingleUser:
             np.empty(1, np.float32),
             out,
         )
-        solved: Floats = out[0]
+        solved: Floats = out[0, :size]
         return solved

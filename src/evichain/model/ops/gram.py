@@ -1,130 +1,94 @@
-"""Products of a few rows with themselves, and Cholesky factors, as fast as the machine can.
+"""Products of a few rows with themselves and with weights, as fast as the machine can.
 
-The ridge channel spends its time in `matrix += sum row' row`. No compiler keeps an array in
-registers while it sums, so the innermost block is spelled out here for it: eight vectors
-of eight numbers, which the registers of any processor can hold. All sizes are multiples
-of that eight (`padded`), and only the upper half of a matrix is looked at.
+The ridge channel spends its time in `matrix += sum row' row`, of which only the upper half is
+looked at. A tile of the matrix is summed in registers: twelve vectors of eight numbers at a
+time, which the registers of any processor can hold beside what is multiplied.
 """
 
-import math
 from typing import Any
 
-import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from evichain.kernels import Floats, fast_kernel, kernel
-
-LANES = 8
+from evichain.kernels import Floats, fast_kernel
+from evichain.model.ops.lanes import ARRAY, LANES, NUMBER, PLACE, Writer, instructions
 
 
-@kernel
-def padded(size: int) -> int:
-    """The next size that is a multiple of LANES.
+def _tile(rows: int, vectors: int) -> Any:
+    """Make `add(left, i, across, right, j, width, count, out, o, sign)` for a tile of this size.
 
-    >>> [padded(size) for size in (1, 8, 56, 57)]
-    [8, 8, 56, 64]
+    It adds `sign * sum left[n]' right[n]` over n below `count` to rows of `out`, as far as they
+    are in the tile: the n-th rows begin at `i + n * across` and `j + n * width`, and those of
+    the tile at `o + row * width`.
     """
-    return (size + LANES - 1) // LANES * LANES
+
+    def write(
+        w: Writer,
+        left: Any,
+        i: Any,
+        across: Any,
+        right: Any,
+        j: Any,
+        width: Any,
+        count: Any,
+        out: Any,
+        o: Any,
+        sign: Any,
+    ) -> None:
+        def add(n: Any, sums: list[Any]) -> list[Any]:
+            one, other = (w.place(begin, w.builder.mul(n, by)) for begin, by in ((i, across), (j, width)))
+            values = [w.load(right, w.place(other, LANES * vector)) for vector in range(vectors)]
+            new = []
+            for row in range(rows):
+                factor = w.load_everywhere(left, w.place(one, row))
+                before = sums[row * vectors : (row + 1) * vectors]
+                new += [w.plus(s, factor, value) for s, value in zip(before, values, strict=True)]
+            return new
+
+        sums, factor = w.loop(count, 1, rows * vectors, add), w.everywhere(sign)
+        for number, total in enumerate(sums):
+            row, vector = divmod(number, vectors)
+            place = w.place(o, w.times(width, row), LANES * vector)
+            w.store(w.plus(w.load(out, place), factor, total), out, place)
+
+    places = (PLACE, PLACE)
+    return instructions(
+        write, ARRAY, *places, ARRAY, *places, PLACE, ARRAY, PLACE, NUMBER
+    )
+
+
+_four_by_three, _four_by_two, _eight_by_one = _tile(4, 3), _tile(4, 2), _tile(8, 1)
+_two_by_six, _two_by_one = _tile(2, 6), _tile(2, 1)
 
 
 @fast_kernel
 def add_products(panel: Floats, count: int, matrix: Floats) -> None:
     """Add `row' row` of the first `count` rows of a panel to a matrix."""
-    for i in range(0, len(matrix), LANES):
-        for j in range(i, len(matrix), LANES):
-            _add_block(panel, count, i, j, matrix, np.float32(1))
+    for line in range(0, len(matrix), LANES):
+        add_line(panel, count, line, matrix, 1.0)
 
 
 @fast_kernel
-def factorize(matrix: Floats) -> None:
-    """Turn a positive matrix A into U with `U' U = A`, in place."""
-    size = len(matrix)
-    for block in range(0, size, LANES):
-        if block:
-            for j in range(block, size, LANES):
-                _add_block(matrix, block, block, j, matrix, np.float32(-1))
-        for i in range(block, block + LANES):
-            root = math.sqrt(max(matrix[i, i], np.float32(1e-12)))
-            for j in range(i, size):
-                matrix[i, j] /= root
-            for below in range(i + 1, block + LANES):
-                share = matrix[i, below]
-                for j in range(below, size):
-                    matrix[below, j] -= share * matrix[i, j]
+def add_line(panel: Floats, count: int, line: int, matrix: Floats, sign: float) -> None:
+    """Add `sign` times that to eight rows of the matrix, from its diagonal on."""
+    size, own = matrix.shape[1], line * matrix.shape[1]
+    next_four = own + 4 * size
+    j = line
+    while j + 3 * LANES <= size:
+        _four_by_three(panel, line, size, panel, j, size, count, matrix, own + j, sign)
+        _four_by_three(panel, line + 4, size, panel, j, size, count, matrix, next_four + j, sign)
+        j += 3 * LANES
+    if j + 2 * LANES <= size:
+        _four_by_two(panel, line, size, panel, j, size, count, matrix, own + j, sign)
+        _four_by_two(panel, line + 4, size, panel, j, size, count, matrix, next_four + j, sign)
+    elif j < size:
+        _eight_by_one(panel, line, size, panel, j, size, count, matrix, own + j, sign)
 
 
-@intrinsic
-def _block_adder(_: Any, panel: Any, count: Any, i: Any, j: Any, matrix: Any, sign: Any) -> Any:
-    """`matrix[I, J] += sign * panel[:count, I].T @ panel[:count, J]` for a block at (i, j).
-
-    `count` is positive.
-    """
-    signature = types.void(panel, types.intp, types.intp, types.intp, matrix, types.float32)
-    return signature, _block
-
-
-_add_block: Any = _block_adder
-"""Called with all arguments but the first, which is the compiler's own."""
-
-
-def _block(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """The instructions of `_add_block`: one loop over rows, its sums in registers."""
-    panel, count, i, j, matrix, sign = arguments
-    number, index = ir.FloatType(), ir.IntType(64)
-    vector = ir.VectorType(number, LANES)
-    spread = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    fast = ("fast",)
-
-    def array(place: int, value: Any) -> tuple[Any, Any]:
-        found = context.make_array(signature.args[place])(context, builder, value)
-        return found.data, builder.extract_value(found.shape, 1)
-
-    def at(array: tuple[Any, Any], row: Any, column: Any, kind: ir.Type) -> Any:
-        data, width = array
-        place = builder.gep(data, [builder.add(builder.mul(row, width), column)])
-        return builder.bitcast(place, kind.as_pointer())
-
-    def load(place: Any) -> Any:
-        return builder.load(place, align=4)
-
-    def everywhere(value: Any) -> Any:
-        first = builder.insert_element(
-            ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
-        )
-        return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), spread)
-
-    rows, out = array(0, panel), array(4, matrix)
-    lines = [builder.add(i, ir.Constant(index, lane)) for lane in range(LANES)]
-    before = builder.block
-    loop, after = builder.append_basic_block("rows"), builder.append_basic_block("summed")
-    builder.branch(loop)
-
-    builder.position_at_end(loop)
-    row = builder.phi(index)
-    sums = [builder.phi(vector) for _ in lines]
-    right = load(at(rows, row, j, vector))
-    new = [
-        builder.fadd(
-            total,
-            builder.fmul(everywhere(load(at(rows, row, line, number))), right, flags=fast),
-            flags=fast,
-        )
-        for total, line in zip(sums, lines, strict=True)
-    ]
-    following = builder.add(row, ir.Constant(index, 1))
-    row.add_incoming(ir.Constant(index, 0), before)
-    row.add_incoming(following, loop)
-    for total, value in zip(sums, new, strict=True):
-        total.add_incoming(ir.Constant(vector, [0.0] * LANES), before)
-        total.add_incoming(value, loop)
-    builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
-
-    builder.position_at_end(after)
-    factor = everywhere(sign)
-    for line, value in zip(lines, new, strict=True):
-        place = at(out, line, j, vector)
-        change = builder.fmul(factor, value, flags=fast)
-        builder.store(builder.fadd(load(place), change, flags=fast), place, align=4)
-    return context.get_dummy_value()
+@fast_kernel
+def add_moments(weights: Floats, panel: Floats, count: int, moments: Floats) -> None:
+    """Add the first `count` rows of a panel, with each of their two weights, to two rows."""
+    size, j = panel.shape[1], 0
+    while j + 6 * LANES <= size:
+        _two_by_six(weights, 0, 2, panel, j, size, count, moments, j, 1.0)
+        j += 6 * LANES
+    while j < size:
+        _two_by_one(weights, 0, 2, panel, j, size, count, moments, j, 1.0)
+        j += LANES

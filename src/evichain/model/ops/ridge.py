@@ -15,7 +15,18 @@ from torch.autograd import Function
 from evichain.evidence.settling import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 from evichain.model.ops import ordinary
-from evichain.model.ops.gram import add_products, factorize, padded
+from evichain.model.ops.cholesky import factor_size, factorize, solve_packed
+from evichain.model.ops.gram import add_moments, add_products
+from evichain.model.ops.lanes import (
+    ARRAY,
+    LANES,
+    NUMBER,
+    PLACE,
+    Writer,
+    copy_row,
+    instructions,
+    padded,
+)
 
 _PANEL = 128
 """So many keys lie side by side, in the nearest cache."""
@@ -48,13 +59,14 @@ class _Solve(Function):
         ctx: Any, keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: Layout
     ) -> tuple[Tensor, Tensor]:
         nodes, size = len(own), keys.shape[1]
+        rows = _padded(keys)
         factors = np.empty((nodes, factor_size(size)), np.float32)
-        plain, solved = torch.empty(nodes, size), torch.empty(nodes, size)
+        plain, solved = torch.empty(nodes, rows.shape[1]), torch.empty(nodes, rows.shape[1])
         squares = torch.empty(nodes)
         in_threads(
             factorize_and_solve,
             nodes,
-            _array(keys),
+            rows,
             _array(below),
             _array(own),
             _array(ridge),
@@ -67,22 +79,22 @@ class _Solve(Function):
             squares.numpy(),
             solved.numpy(),
         )
-        ctx.factors, ctx.layout = factors, layout
-        ctx.save_for_backward(keys, below, own, plain, solved)
+        ctx.size, ctx.rows, ctx.factors, ctx.layout = size, rows, factors, layout
+        ctx.save_for_backward(below, own, plain, solved)
         ctx.mark_non_differentiable(squares)
-        return solved, squares
+        return solved[:, :size], squares
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
-        keys, below, own, plain, solved = ctx.saved_tensors
+        below, own, plain, solved = ctx.saved_tensors
         layout: Layout = ctx.layout
-        moved = torch.empty_like(solved)
-        in_threads(_solve, len(solved), ctx.factors, _array(grads[0]), moved.numpy())
-        out, out_below = torch.empty(keys.shape), torch.empty(len(keys))
+        moved = torch.from_numpy(_padded(grads[0]))
+        in_threads(_solve, len(solved), ctx.factors, moved.numpy())
+        out, out_below = torch.empty(ctx.rows.shape), torch.empty(len(ctx.rows))
         in_threads(
             _solve_back,
-            len(keys),
-            _array(keys),
+            len(out),
+            ctx.rows,
             _array(below),
             _array(own),
             solved.numpy(),
@@ -94,8 +106,8 @@ class _Solve(Function):
             out.numpy(),
             out_below.numpy(),
         )
-        out_own = -(moved * plain).sum(dim=1)
-        return out, out_below, out_own, -(moved * solved).sum(dim=0), None
+        out_own, out_ridge = -(moved * plain).sum(dim=1), -(moved * solved).sum(dim=0)
+        return out[:, : ctx.size], out_below, out_own, out_ridge[: ctx.size], None
 
 
 def _array(tensor: Tensor) -> Floats:
@@ -103,9 +115,38 @@ def _array(tensor: Tensor) -> Floats:
     return found
 
 
-def factor_size(size: int) -> int:
-    """How many numbers a factor takes: its upper half, row by row."""
-    return size * (size + 1) // 2
+def _padded(rows: Tensor) -> Floats:
+    """A copy whose rows have a multiple of eight numbers."""
+    size = rows.shape[1]
+    found: Floats = torch.nn.functional.pad(rows.detach(), (0, padded(size) - size)).numpy()
+    return found
+
+
+def _pull_key(
+    w: Writer, keys: Any, i: Any, target: Any, z: Any, h: Any, j: Any, size: Any, out: Any
+) -> Any:
+    """Add `(t - k z) h - (k h) z` to the gradient of the key at i, and return `k h`."""
+
+    def along(k: Any, sums: list[Any]) -> list[Any]:
+        key, place = w.load(keys, w.place(i, k)), w.place(j, k)
+        return [w.plus(total, key, w.load(a, place)) for total, a in zip(sums, (z, h), strict=True)]
+
+    along_z, along_h = (w.sum(total) for total in w.loop(size, LANES, 2, along))
+    rest, back = w.everywhere(w.builder.fsub(target, along_z)), w.everywhere(along_h)
+
+    def add(k: Any, _: list[Any]) -> list[Any]:
+        own, place = w.place(i, k), w.place(j, k)
+        moved = w.plus(w.load(out, own), rest, w.load(h, place))
+        w.store(w.minus(moved, back, w.load(z, place)), out, own)
+        return []
+
+    w.loop(size, LANES, 0, add)
+    return along_h
+
+
+_pull = instructions(
+    _pull_key, ARRAY, PLACE, NUMBER, ARRAY, ARRAY, PLACE, PLACE, ARRAY, result=NUMBER
+)
 
 
 @fast_kernel
@@ -125,15 +166,14 @@ def factorize_and_solve(
     squares: Floats,
     solved: Floats,
 ) -> None:
-    """The Cholesky factor of each node's matrix, `sum k`, `sum t**2` and the solution."""
+    """The packed factor of each node's matrix, `sum k`, `sum t**2` and the solution."""
     size = keys.shape[1]
-    panel = np.zeros((_PANEL, padded(size)), np.float32)
-    matrix = np.empty((padded(size), padded(size)), np.float32)
-    right, sums = np.empty(size, np.float32), np.empty(size, np.float32)
+    panel, weights = np.zeros((_PANEL, size), np.float32), np.ones((_PANEL, 2), np.float32)
+    matrix, moments = np.empty((size, size), np.float32), np.empty((2, size), np.float32)
     for node in range(start, stop):
-        matrix[:], right[:], sums[:] = 0, 0, 0
-        for i in range(len(matrix)):
-            matrix[i, i] = ridge[i] if i < size else 1
+        matrix[:], moments[:] = 0, 0
+        for i in range(size):
+            matrix[i, i] = ridge[i] if i < len(ridge) else 1
         total, level = np.float32(0), own[node]
         first, last = node_ptr[node], node_ptr[node + 1]
         for begin in range(first, last, _PANEL):
@@ -143,49 +183,22 @@ def factorize_and_solve(
                 source = pair_source[pair]
                 target = pair_value[pair] - below[source] - level
                 total += target * target
-                for k in range(size):
-                    key = keys[source, k]
-                    panel[row, k] = key
-                    right[k] += target * key
-                    sums[k] += key
+                weights[row, 0] = target
+                copy_row(panel, row * size, keys, source * size, size)
+            add_moments(weights, panel, count, moments)
             add_products(panel, count, matrix)
-        factorize(matrix)
-        packed = factors[node]
-        begin = 0
-        for i in range(size):
-            packed[begin : begin + size - i] = matrix[i, i:size]
-            begin += size - i
-        plain[node], squares[node] = sums, total
-        _solve_one(packed, right, solved[node])
+        factorize(matrix, factors[node])
+        copy_row(solved, node * size, moments, 0, size)
+        copy_row(plain, node * size, moments, size, size)
+        squares[node] = total
+        solve_packed(factors[node], solved[node])
 
 
 @fast_kernel
-def _solve(start: int, stop: int, factors: Floats, right: Floats, out: Floats) -> None:
-    """Solve with each node's factor."""
+def _solve(start: int, stop: int, factors: Floats, out: Floats) -> None:
+    """Solve with each node's factor, in place."""
     for node in range(start, stop):
-        _solve_one(factors[node], right[node], out[node])
-
-
-@fast_kernel
-def _solve_one(factor: Floats, right: Floats, out: Floats) -> None:
-    """Forwards and then backwards through the rows of a factor."""
-    size = len(right)
-    out[:] = right
-    begin = 0
-    for i in range(size):
-        row = factor[begin : begin + size - i]
-        out[i] /= row[0]
-        share = out[i]
-        for k in range(1, size - i):
-            out[i + k] -= share * row[k]
-        begin += size - i
-    for i in range(size - 1, -1, -1):
-        begin -= size - i
-        row = factor[begin : begin + size - i]
-        rest = out[i]
-        for k in range(1, size - i):
-            rest -= row[k] * out[i + k]
-        out[i] = rest / row[0]
+        solve_packed(factors[node], out[node])
 
 
 @fast_kernel
@@ -206,19 +219,12 @@ def _solve_back(
 ) -> None:
     size = keys.shape[1]
     for s in range(start, stop):
-        key, grad = keys[s], np.zeros(size, np.float32)
-        change = np.float32(0)
+        key, change = s * size, np.float32(0)
+        out[s] = 0
         for pair in range(source_ptr[s], source_ptr[s + 1]):
             unexplained = pair_value[pair] - below[s]
             for link in range(pair_ptr[pair], pair_ptr[pair + 1]):
                 node = pair_node[link]
-                z, h = solved[node], moved[node]
-                along_z = along_h = np.float32(0)
-                for k in range(size):
-                    along_z += key[k] * z[k]
-                    along_h += key[k] * h[k]
-                rest = unexplained - own[node] - along_z
-                for k in range(size):
-                    grad[k] += rest * h[k] - along_h * z[k]
-                change -= along_h
-        out[s], out_below[s] = grad, change
+                target = unexplained - own[node]
+                change -= _pull(keys, key, target, solved, moved, node * size, size, out)
+        out_below[s] = change

@@ -14,6 +14,7 @@ from torch.autograd import Function
 from evichain.evidence.settling import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 from evichain.model.ops import ordinary
+from evichain.model.ops.lanes import add_row, dot_rows, padded
 
 
 def totals(
@@ -30,15 +31,19 @@ def totals(
         below: the baseline of each source.
         own: the baseline of each node.
     """
-    values = torch.cat([plain, weighted], dim=1)
-    if not values.shape[1]:
-        nothing = values.new_empty(len(own), 0)  # and no walk over the links to find that out
+    if not plain.shape[1] + weighted.shape[1]:
+        nothing = plain.new_empty(len(own), 0)  # and no walk over the links to find that out
         return nothing, nothing
     if isinstance(layout, ordinary.Tables):
         return ordinary.totals(plain, weighted, below, own, layout)
-    arguments = (values, below, own, plain.shape[1], layout)
-    sums: Tensor = _Totals.apply(*arguments)  # type: ignore[no-untyped-call]
-    return sums[:, : plain.shape[1]], sums[:, plain.shape[1] :]
+    values = torch.cat([_padded(plain), _padded(weighted)], dim=1)
+    begin = padded(plain.shape[1])
+    sums: Tensor = _Totals.apply(values, below, own, begin, layout)  # type: ignore[no-untyped-call]
+    return sums[:, : plain.shape[1]], sums[:, begin : begin + weighted.shape[1]]
+
+
+def _padded(rows: Tensor) -> Tensor:
+    return torch.nn.functional.pad(rows, (0, padded(rows.shape[1]) - rows.shape[1]))
 
 
 class _Totals(Function):
@@ -107,22 +112,18 @@ def _total(
     out: Floats,
     unweighted: Floats,
 ) -> None:
-    weighted = values.shape[1] - plain
+    width = values.shape[1]
+    weighted = width - plain
     for node in range(start, stop):
-        for k in range(plain):
-            out[node, k] = 0
-        for k in range(weighted):
-            out[node, plain + k] = 0
-            unweighted[node, k] = 0
+        out[node], unweighted[node] = 0, 0
         for link in range(node_ptr[node], node_ptr[node + 1]):
             p = link_pair[link]
             s = pair_source[p]
+            own_row, row = node * width, s * width
+            add_row(out, own_row, 1.0, values, row, plain)
             residual = pair_value[p] - below[s] - own[node]
-            for k in range(plain):
-                out[node, k] += values[s, k]
-            for k in range(weighted):
-                out[node, plain + k] += residual * values[s, plain + k]
-                unweighted[node, k] += values[s, plain + k]
+            add_row(out, own_row + plain, residual, values, row + plain, weighted)
+            add_row(unweighted, node * weighted, 1.0, values, row + plain, weighted)
 
 
 @fast_kernel
@@ -141,24 +142,19 @@ def _total_back(
     out: Floats,
     out_below: Floats,
 ) -> None:
-    weighted = values.shape[1] - plain
+    width = values.shape[1]
+    weighted = width - plain
     unweighted = np.empty(weighted, np.float32)
     for s in range(start, stop):
-        for k in range(plain + weighted):
-            out[s, k] = 0
-        for k in range(weighted):
-            unweighted[k] = 0
+        own_row = s * width
+        out[s], unweighted[:] = 0, 0
         for p in range(source_ptr[s], source_ptr[s + 1]):
             unexplained = pair_value[p] - below[s]
             for link in range(pair_ptr[p], pair_ptr[p + 1]):
                 node = pair_node[link]
+                row = node * width
+                add_row(out, own_row, 1.0, grad, row, plain)
                 residual = unexplained - own[node]
-                for k in range(plain):
-                    out[s, k] += grad[node, k]
-                for k in range(weighted):
-                    out[s, plain + k] += residual * grad[node, plain + k]
-                    unweighted[k] += grad[node, plain + k]
-        moved = np.float32(0)
-        for k in range(weighted):
-            moved -= unweighted[k] * values[s, plain + k]
-        out_below[s] = moved
+                add_row(out, own_row + plain, residual, grad, row + plain, weighted)
+                add_row(unweighted, 0, 1.0, grad, row + plain, weighted)
+        out_below[s] = -dot_rows(unweighted, 0, values, own_row + plain, weighted)

@@ -1,0 +1,181 @@
+"""Rows of numbers, eight at a time: instructions that no compiler makes of a loop by itself.
+
+Sums over evidence are of rows of a few dozen numbers. A compiler that does not know how many
+makes vectors of whole 32s and takes the rest one by one, and it keeps no array in registers
+while it sums. So these are spelled out for it. Rows are padded with zeros to a multiple of
+eight (`padded`), lie in contiguous arrays of 32-bit floats, and are given by the place of their
+first number: row i of a matrix m begins at `i * m.shape[1]`.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from evichain.kernels import kernel
+
+LANES = 8
+
+ARRAY, PLACE, NUMBER = "array", types.intp, types.float32
+"""What such a function may be given."""
+
+_VECTOR = ir.VectorType(ir.FloatType(), LANES)
+_INDEX, _SMALL = ir.IntType(64), ir.IntType(32)
+_NOTHING = ir.Constant(_VECTOR, [0.0] * LANES)
+_FAST = ("fast",)
+
+
+@kernel
+def padded(size: int) -> int:
+    """The next size that is a multiple of LANES.
+
+    >>> [padded(size) for size in (0, 1, 8, 56, 57)]
+    [0, 8, 8, 56, 64]
+    """
+    return (size + LANES - 1) // LANES * LANES
+
+
+class Writer:
+    """Writes instructions; its values are those of the program it writes."""
+
+    def __init__(self, builder: Any) -> None:
+        self.builder = builder
+
+    def place(self, *parts: Any) -> Any:
+        """The sum of places, and of how far from there."""
+        found = parts[0]
+        for part in parts[1:]:
+            more = ir.Constant(_INDEX, part) if isinstance(part, int) else part
+            found = self.builder.add(found, more)
+        return found
+
+    def times(self, place: Any, number: int) -> Any:
+        """A place so many times as far."""
+        return self.builder.mul(place, ir.Constant(_INDEX, number))
+
+    def load(self, array: Any, place: Any) -> Any:
+        """The vector that begins at a place."""
+        return self.builder.load(self._vector_at(array, place), align=4)
+
+    def store(self, value: Any, array: Any, place: Any) -> None:
+        """Put a vector at a place."""
+        self.builder.store(value, self._vector_at(array, place), align=4)
+
+    def _vector_at(self, array: Any, place: Any) -> Any:
+        return self.builder.bitcast(self.builder.gep(array, [place]), _VECTOR.as_pointer())
+
+    def load_everywhere(self, array: Any, place: Any) -> Any:
+        """A vector of the number at a place."""
+        return self.everywhere(self.builder.load(self.builder.gep(array, [place])))
+
+    def everywhere(self, number: Any) -> Any:
+        """A vector of one number."""
+        nothing = ir.Constant(_VECTOR, ir.Undefined)
+        first = self.builder.insert_element(nothing, number, ir.Constant(_SMALL, 0))
+        return self._shuffled(first, [0] * LANES)
+
+    def product(self, one: Any, other: Any) -> Any:
+        """Number by number."""
+        return self.builder.fmul(one, other, flags=_FAST)
+
+    def plus(self, total: Any, one: Any, other: Any) -> Any:
+        """`total + one * other`, rounded once where the processor can."""
+        return self.builder.fadd(total, self.product(one, other), flags=_FAST)
+
+    def minus(self, total: Any, one: Any, other: Any) -> Any:
+        """`total - one * other`."""
+        return self.builder.fsub(total, self.product(one, other), flags=_FAST)
+
+    def sum(self, vector: Any) -> Any:
+        """The sum of a vector's numbers."""
+        half = LANES
+        while half > 1:
+            half //= 2
+            order = [lane + half if lane < half else lane for lane in range(LANES)]
+            vector = self.builder.fadd(vector, self._shuffled(vector, order), flags=_FAST)
+        return self.builder.extract_element(vector, ir.Constant(_SMALL, 0))
+
+    def _shuffled(self, vector: Any, order: list[int]) -> Any:
+        lanes = ir.Constant(ir.VectorType(_SMALL, LANES), order)
+        return self.builder.shuffle_vector(vector, vector, lanes)
+
+    def loop(
+        self, stop: Any, step: int, sums: int, body: Callable[[Any, list[Any]], list[Any]]
+    ) -> list[Any]:
+        """Sums that begin with nothing and become `body(k, sums)` for k = 0, step, … below stop."""
+        builder, before = self.builder, self.builder.block
+        head, inside, after = (builder.append_basic_block(name) for name in ("head", "in", "after"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        k = builder.phi(_INDEX)
+        totals = [builder.phi(_VECTOR) for _ in range(sums)]
+        builder.cbranch(builder.icmp_signed("<", k, stop), inside, after)
+        builder.position_at_end(inside)
+        new = [*body(k, totals), self.place(k, step)]
+        first = [_NOTHING] * sums + [ir.Constant(_INDEX, 0)]
+        for value, begin, later in zip([*totals, k], first, new, strict=True):
+            value.add_incoming(begin, before)
+            value.add_incoming(later, builder.block)
+        builder.branch(head)
+        builder.position_at_end(after)
+        return totals
+
+
+def instructions(write: Callable[..., Any], *kinds: Any, result: Any = types.void) -> Any:
+    """A function that kernels can call: the instructions of `write(writer, *arguments)`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given = [
+            context.make_array(kind)(context, builder, value).data
+            if isinstance(kind, types.Array)
+            else value
+            for kind, value in zip(signature.args, arguments, strict=True)
+        ]
+        found = write(Writer(builder), *given)
+        return context.get_dummy_value() if result is types.void else found
+
+    def typed(_: Any, *given: Any) -> Any:
+        taken = (own if kind is ARRAY else kind for kind, own in zip(kinds, given, strict=True))
+        return result(*taken), generate
+
+    # By which the compiler knows how many arguments there are.
+    typed.__signature__ = inspect.signature(write)  # type: ignore[attr-defined]
+    typed.__name__ = write.__name__
+    return intrinsic(typed)
+
+
+def _copy(w: Writer, out: Any, o: Any, rows: Any, i: Any, size: Any) -> None:
+    def move(k: Any, _: list[Any]) -> list[Any]:
+        w.store(w.load(rows, w.place(i, k)), out, w.place(o, k))
+        return []
+
+    w.loop(size, LANES, 0, move)
+
+
+def _add(w: Writer, out: Any, o: Any, factor: Any, rows: Any, i: Any, size: Any) -> None:
+    factors = w.everywhere(factor)
+
+    def add(k: Any, _: list[Any]) -> list[Any]:
+        place = w.place(o, k)
+        w.store(w.plus(w.load(out, place), factors, w.load(rows, w.place(i, k))), out, place)
+        return []
+
+    w.loop(size, LANES, 0, add)
+
+
+def _dot(w: Writer, one: Any, i: Any, other: Any, j: Any, size: Any) -> Any:
+    def add(k: Any, sums: list[Any]) -> list[Any]:
+        return [w.plus(sums[0], w.load(one, w.place(i, k)), w.load(other, w.place(j, k)))]
+
+    return w.sum(w.loop(size, LANES, 1, add)[0])
+
+
+copy_row = instructions(_copy, ARRAY, PLACE, ARRAY, PLACE, PLACE)
+"""`copy_row(out, o, rows, i, size)`: put the numbers from i on where those from o on are."""
+add_row = instructions(_add, ARRAY, PLACE, NUMBER, ARRAY, PLACE, PLACE)
+"""`add_row(out, o, factor, rows, i, size)`: add a multiple of those from i on to those from o on."""
+dot_rows = instructions(_dot, ARRAY, PLACE, ARRAY, PLACE, PLACE, result=types.float32)
+"""`dot_rows(one, i, other, j, size)`: the dot product of what begins at i and at j."""
