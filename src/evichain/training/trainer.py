@@ -147,8 +147,10 @@ def loss_between(
     """The loss of ratings between these rows, as `Chain.ends` has them; and the squared errors."""
     users, items, possible = ends
     squares = (chain.estimate(users, items, possible) - ratings.to(users.device)).square()
-    penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
-    loss = chain.head.loss(squares, users, items) + regularization * penalty
+    loss = chain.head.loss(squares, users, items)
+    if regularization:
+        penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
+        loss = loss + regularization * penalty
     return loss, squares.detach()
 
 
@@ -194,7 +196,9 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.chain.to(self.device)
-        self.optimizer = torch.optim.Adam(self.chain.parameters(), lr=self.settings.learning_rate)
+        self.optimizer = torch.optim.Adam(
+            self.chain.parameters(), lr=self.settings.learning_rate, fused=True
+        )
         self.progress = Progress()
         self.average = deepcopy(self.chain) if self.settings.averaging else None
         self.best: Weights | None = None
