@@ -5,10 +5,13 @@ threads do, and any number of callers may run them at once (which numba's own pa
 loops do not allow on every platform).
 """
 
+import inspect
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -31,12 +34,40 @@ _SMALLEST_SHARE = 64
 
 def kernel(function: Function) -> Function:
     """Compile a function over arrays; kept on disk between runs, free of the lock."""
-    return cast(Function, njit(cache=True, nogil=True)(function))
+    return _compiled(function, fast=False)
 
 
 def fast_kernel(function: Function) -> Function:
     """A kernel whose float sums may be reordered, which lets them use vector registers."""
-    return cast(Function, njit(cache=True, nogil=True, fastmath=True)(function))
+    return _compiled(function, fast=True)
+
+
+def _compiled(function: Function, *, fast: bool) -> Function:
+    made: Any = njit(cache=True, nogil=True, fastmath=fast)(function)
+    note_sources(made, function)
+    # What is kept on disk holds the code of other kernels too, of which numba looks at none.
+    kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
+    if kept is not None:
+        kept._source_stamp = (kept._source_stamp, made.kernel_sources)
+    return cast(Function, made)
+
+
+def note_sources(made: Any, *functions: Callable[..., Any]) -> None:
+    """Note in `made.kernel_sources` a digest of all that it is compiled from.
+
+    That is the files of these functions, and whatever those that they import are made from.
+    """
+    digest = blake2b(digest_size=16)
+    for function in functions:
+        digest.update(_content(inspect.getfile(function)))
+        for _, known in sorted(function.__globals__.items()):
+            digest.update(getattr(known, "kernel_sources", b""))
+    made.kernel_sources = digest.digest()
+
+
+@cache
+def _content(path: str) -> bytes:
+    return blake2b(Path(path).read_bytes(), digest_size=16).digest()
 
 
 @cache

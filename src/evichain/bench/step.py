@@ -15,7 +15,7 @@ from torch import Tensor
 from evichain.bench.products import Shape, ratio, seconds_of_products
 from evichain.evidence.plan import Plan
 from evichain.evidence.pool import Pool
-from evichain.model.chain import Chain
+from evichain.model.chain import Chain, End
 from evichain.model.reference import Recursion
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
@@ -152,7 +152,7 @@ def recursion_loss(chain: Chain, pool: Pool, settings: Settings, drawn: Draw) ->
         prior = chain.prior(side)
         nothing = chain.prototypes[side].new_zeros(chain.prototypes[side].shape[1])
         nothing = nothing if prior is None else prior
-        ends.append(torch.stack([nothing if row is None else row for row in found]))
+        ends.append(End.each(torch.stack([nothing if row is None else row for row in found])))
         there.append(torch.tensor([row is not None for row in found]))
     between = ends[0], ends[1], there[0] & there[1]
     ratings = torch.from_numpy(drawn.ratings)

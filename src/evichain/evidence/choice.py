@@ -93,6 +93,7 @@ def _choose(
             cited_ptr,
             cited,
             NOTHING_HIDDEN,
+            bottom,
         )
         if bottom:
             # Nothing but a prototype answers there.

@@ -199,6 +199,7 @@ def _expand(
             cited_ptr,
             cited,
             hidden,
+            only_prototypes,
         )
         for k in range(found):
             place = places[k]

@@ -83,6 +83,7 @@ def selected(
         cited.cited_ptr,
         cited.cited,
         hidden.beside(pool.aside),
+        False,
     )
     places = out[:found]
     return rows.indices[places], pool.graph.scale.decode(rows.codes[places])
@@ -168,10 +169,12 @@ def select(
     cited_ptr: Longs,
     cited: Ints,
     hidden: Hidden,
+    prototypes_only: bool,
 ) -> int:
     """Write the places of the evidence into `out`, as many as it holds; return how many.
 
     `slot`, `cited_ptr` and `cited` are those of the opposite side's prototypes.
+    `prototypes_only` spares the look at others, where they would be dropped.
     """
     limit, found = len(out), 0
     if depth == 0 and hidden.newcomers > 0:
@@ -187,6 +190,8 @@ def select(
             if not _is_hidden(hidden, side, entity, indices[place]):
                 out[found] = place
                 found += 1
+        if prototypes_only:
+            return found
     first, count = indptr[entity], indptr[entity + 1] - indptr[entity]
     start = _window_start(seed, side, keys[entity], depth, count)
     for i in range(first + start, first + start + count):

@@ -1,7 +1,7 @@
 """The chain: prototypes, generators and a head, which together are the whole model."""
 
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -13,11 +13,24 @@ from evichain.model.channels import BESIDE_STATE, ChannelGenerator
 from evichain.model.generator import Generator
 from evichain.model.head import BaselineHead, DotHead, Head
 from evichain.model.mean import MeanGenerator
+from evichain.model.ops.dots import paired_dots
 from evichain.model.settings import ChainSettings
 from evichain.ratings.side import Side
 
 Exchange = Callable[[Tensor, slice, int], Tensor]
 """The rows of all processes, from this one's, which of them those are, and how many there are."""
+
+
+class End(NamedTuple):
+    """One side of many requests: rows, which several may ask for, and who asks for which."""
+
+    rows: Tensor
+    at: Tensor
+
+    @classmethod
+    def each(cls, rows: Tensor) -> Self:
+        """Requests that have a row of their own each."""
+        return cls(rows, torch.arange(len(rows), device=rows.device))
 
 
 class Chain(nn.Module):
@@ -130,26 +143,37 @@ class Chain(nn.Module):
         rows = self.rows(plan, exchange)
         return rows[plan.top, Side.USER], rows[plan.top, Side.ITEM]
 
-    def ends(self, plan: Plan, exchange: Exchange | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    def ends(self, plan: Plan, exchange: Exchange | None = None) -> tuple[End, End, Tensor]:
         """The rows behind each (user, item) request, and which requests are possible.
 
         Where there is nothing the row is that of the prior, or zeros without one.
         """
         ends, there = [], []
         for side, rows in zip(Side, self.embed(plan, exchange), strict=True):
-            at = torch.from_numpy(plan.rows[side]).to(rows.device)
+            at = torch.from_numpy(plan.rows[side]).to(rows.device, torch.int64)
             prior = self.prior(side)
             nothing = rows.new_zeros(rows.shape[1]) if prior is None else prior
             known = torch.cat([rows, nothing.unsqueeze(0)])
-            # Not by indexing, whose gradient adds up in whatever order the threads come.
-            ends.append(embedding(torch.where(at < 0, len(rows), at), known))
+            ends.append(End(known, torch.where(at < 0, len(rows), at)))
             there.append(at >= 0)
         return ends[0], ends[1], there[0] & there[1]
 
-    def estimate(self, users: Tensor, items: Tensor, possible: Tensor) -> Tensor:
-        """The prediction from each pair of rows; the mean where nothing can be said."""
-        found = self.head.estimate(users, items)
+    def estimate(self, users: End, items: End, possible: Tensor) -> Tensor:
+        """The prediction for each request; the mean where nothing can be said."""
+        left, right = self.head(Side.USER, users.rows), self.head(Side.ITEM, items.rows)
+        found = paired_dots(left, right, users.at, items.at)
         return found if self.has_prior else torch.where(possible, found, self.mean)
+
+    def loss(self, squares: Tensor, users: End, items: End) -> Tensor:
+        """What the squared errors of requests cost."""
+        shares = []
+        for side, end in zip(Side, (users, items), strict=True):
+            doubt = self.head.doubt(side, end.rows)
+            if doubt is None:
+                return self.head.loss(squares, None)
+            # Not by indexing, whose gradient adds up in whatever order the threads come.
+            shares.append(embedding(end.at, doubt.unsqueeze(1)).squeeze(1))
+        return self.head.loss(squares, shares[0] + shares[1])
 
     def forward(self, plan: Plan) -> Tensor:
         """The prediction for each (user, item) request of a plan."""

@@ -65,6 +65,10 @@ class ChannelGenerator(Generator):
 
     def forward(self, evidence: Tensor, ratings: Tensor) -> Tensor:
         """The row behind which this evidence stands; the prior when there is none."""
+        if not len(ratings):
+            nothing = evidence.new_zeros(1)
+            sums = (evidence.new_zeros(1, size) for size in self.sizes)
+            return self.compose(nothing, nothing, nothing, *sums).squeeze(0)
         keys, values, presence = self.project(evidence[:, :-1]).split(self.sizes, dim=1)
         count = torch.tensor([len(ratings)], device=ratings.device)
         unexplained = (ratings - self.unit[0]) / self.unit[1] - evidence[:, -1]

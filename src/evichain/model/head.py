@@ -30,8 +30,8 @@ class Head(nn.Module, ABC):
         """The part of rows that tells entities apart, however much they are liked."""
 
     @abstractmethod
-    def loss(self, squares: Tensor, users: Tensor, items: Tensor) -> Tensor:
-        """What the squared errors between these rows cost."""
+    def loss(self, squares: Tensor, doubts: Tensor | None) -> Tensor:
+        """What squared errors cost that were doubted this much, if at all."""
 
     def doubt(self, side: Side, rows: Tensor) -> Tensor | None:
         """Each row's share of the doubt: `exp(share_u + share_i)` is the deviation expected.
@@ -59,7 +59,7 @@ class DotHead(Head):
         """All of them."""
         return rows
 
-    def loss(self, squares: Tensor, users: Tensor, items: Tensor) -> Tensor:
+    def loss(self, squares: Tensor, doubts: Tensor | None) -> Tensor:
         """The mean."""
         return squares.mean()
 
@@ -104,14 +104,14 @@ class BaselineHead(Head):
         """What is left without spread, scarcity and baseline."""
         return rows[..., :-BESIDE_STATE]
 
-    def loss(self, squares: Tensor, users: Tensor, items: Tensor) -> Tensor:
+    def loss(self, squares: Tensor, doubts: Tensor | None) -> Tensor:
         """The mean, and what the doubt costs: how unlikely it finds errors of this size.
 
         In units of the ratings' deviation, so that a step means the same on any scale. The
         doubt learns how far estimates are off, and they learn nothing from it.
         """
-        doubt = self.doubt(Side.USER, users) + self.doubt(Side.ITEM, items)
-        surprise = (doubt + squares.detach() * torch.exp(-2 * doubt) / 2).mean()
+        assert doubts is not None
+        surprise = (doubts + squares.detach() * torch.exp(-2 * doubts) / 2).mean()
         return squares.mean() / self.unit[1].square() + surprise
 
     def doubt(self, side: Side, rows: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from evichain.model.head import BaselineHead
 from evichain.model.inference import Ends
 from evichain.model.ops.cholesky import factor_size
 from evichain.model.ops.lanes import padded
-from evichain.model.ops.ridge import factorize_and_solve
+from evichain.model.ops.ridge import factorize_and_solve, padded_ridge
 from evichain.ratings.side import Side
 
 
@@ -100,12 +100,12 @@ class SingleUser:
             rows,
             nothing,
             nothing[:1],
-            self.weights["ridge"],
+            padded_ridge(self.weights["ridge"]),
             np.array([0, count]),
             every,
             every,
             targets,
-            np.empty((1, factor_size(size)), np.float32),
+            np.empty((0, factor_size(size)), np.float32),
             plain,
             np.empty(1, np.float32),
             out,

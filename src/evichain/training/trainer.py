@@ -24,7 +24,7 @@ from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import STABLE, Hidden, hide
 from evichain.kernels import Floats, Ints, Longs
-from evichain.model.chain import Chain
+from evichain.model.chain import Chain, End
 from evichain.model.inference import estimates
 from evichain.ratings.ids import UNKNOWN
 from evichain.training.averaging import kept
@@ -142,12 +142,12 @@ def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, 
 
 
 def loss_between(
-    chain: Chain, ends: tuple[Tensor, Tensor, Tensor], ratings: Tensor, regularization: float
+    chain: Chain, ends: tuple[End, End, Tensor], ratings: Tensor, regularization: float
 ) -> tuple[Tensor, Tensor]:
     """The loss of ratings between these rows, as `Chain.ends` has them; and the squared errors."""
     users, items, possible = ends
-    squares = (chain.estimate(users, items, possible) - ratings.to(users.device)).square()
-    loss = chain.head.loss(squares, users, items)
+    squares = (chain.estimate(users, items, possible) - ratings.to(possible.device)).square()
+    loss = chain.loss(squares, users, items)
     if regularization:
         penalty = torch.stack([p.square().sum() for p in chain.parameters()]).sum()
         loss = loss + regularization * penalty
@@ -196,8 +196,10 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.chain.to(self.device)
+        # Elsewhere one pass would want the step's number there too, which checkpoints do not.
+        fused = True if self.device == CPU else None
         self.optimizer = torch.optim.Adam(
-            self.chain.parameters(), lr=self.settings.learning_rate, fused=True
+            self.chain.parameters(), lr=self.settings.learning_rate, fused=fused
         )
         self.progress = Progress()
         self.average = deepcopy(self.chain) if self.settings.averaging else None

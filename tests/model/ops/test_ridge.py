@@ -8,9 +8,10 @@ from evichain.model.ops.totals import totals
 
 
 @pytest.mark.parametrize("size", [1, 3, 24, 57])
-def test_the_ridge_solution_and_its_gradients(size: int) -> None:
+@pytest.mark.parametrize("links", [700, 90, 20])
+def test_the_ridge_solution_and_its_gradients(size: int, links: int) -> None:
     torch.manual_seed(0)
-    layout = a_layout(6, 9, 700)
+    layout = a_layout(6, 9, links)
     node, source, value = links_of(layout)
     keys = torch.randn(9, size, requires_grad=True)
     below = torch.randn(9, requires_grad=True)

@@ -34,25 +34,25 @@ def factor_size(size: int) -> int:
     return LANES * LANES * blocks * (blocks + 1) // 2
 
 
-def _divide(w: Writer, matrix: Any, block: Any, row: Any, size: Any) -> None:
-    """`matrix[B, J] = U[B, B]'^-1 matrix[B, J]`; the places of both blocks, and the row length."""
-    lines = [w.times(size, line) for line in range(LANES)]
+def _divide(w: Writer, matrix: Any, corner: Any, block: Any, size: Any) -> None:
+    """`U'^-1 A` in place of a block A of eight rows, of which U is the corner."""
     done: list[Any] = []
-    for line, far in enumerate(lines):
-        values = w.load(matrix, w.place(row, far))
-        for other, before in zip(lines, done):  # noqa: B905
-            factor = w.load_everywhere(matrix, w.place(block, other, line))
-            values = w.minus(values, factor, before)
-        done.append(w.product(values, w.load_everywhere(matrix, w.place(block, far, line))))
-    for far, values in zip(lines, done, strict=True):
-        w.store(values, matrix, w.place(row, far))
+    for line in range(LANES):
+        values = w.load(matrix, w.row(block, line, size))
+        for before, row in enumerate(done):
+            factor = w.load_everywhere(matrix, w.place(w.row(corner, before, size), line))
+            values = w.minus(values, factor, row)
+        inverse = w.load_everywhere(matrix, w.place(w.row(corner, line, size), line))
+        done.append(w.product(values, inverse))
+    for line, values in enumerate(done):
+        w.store(values, matrix, w.row(block, line, size))
 
 
 def _take_off(w: Writer, factor: Any, block: Any, width: Any, out: Any, i: Any, j: Any) -> None:
     """`out[J] -= out[I] U[I, J]`, of eight numbers each."""
     values = w.load(out, j)
     for line in range(LANES):
-        row = w.load(factor, w.place(block, w.times(width, line)))
+        row = w.load(factor, w.row(block, line, width))
         values = w.minus(values, w.load_everywhere(out, w.place(i, line)), row)
     w.store(values, out, j)
 
@@ -62,13 +62,18 @@ _take_off_block = instructions(_take_off, ARRAY, PLACE, PLACE, ARRAY, PLACE, PLA
 
 
 @fast_kernel
-def factorize(matrix: Floats, packed: Floats) -> None:
-    """Pack the factor of a positive matrix, of which only the upper half is looked at and lost."""
+def factorize(matrix: Floats, least: Floats, packed: Floats) -> None:
+    """Pack the factor of a positive matrix, of which only the upper half is looked at and lost.
+
+    Args:
+        least: what was added to the diagonal of a matrix that was not negative before. No square
+            on the diagonal of the factor is smaller, however its numbers are rounded.
+    """
     size, place = len(matrix), 0
     for block in range(0, size, LANES):
         if block:
             add_line(matrix, block, block, matrix, -1.0)
-        _factorize_corner(matrix[block : block + LANES, block : block + LANES])
+        _factorize_corner(matrix[block : block + LANES, block : block + LANES], least[block:])
         corner = block * size + block
         for j in range(LANES, size - block, LANES):
             _divide_block(matrix, corner, corner + j, size)
@@ -78,10 +83,10 @@ def factorize(matrix: Floats, packed: Floats) -> None:
 
 
 @fast_kernel
-def _factorize_corner(corner: Floats) -> None:
+def _factorize_corner(corner: Floats, least: Floats) -> None:
     """The same of eight rows and columns, in place."""
     for i in range(LANES):
-        inverse = np.float32(1) / math.sqrt(max(corner[i, i], np.float32(1e-12)))
+        inverse = np.float32(1) / math.sqrt(max(corner[i, i], least[i]))
         corner[i, i] = inverse
         for j in range(i + 1, LANES):
             corner[i, j] *= inverse

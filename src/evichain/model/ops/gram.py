@@ -33,7 +33,9 @@ def _tile(rows: int, vectors: int) -> Any:
         sign: Any,
     ) -> None:
         def add(n: Any, sums: list[Any]) -> list[Any]:
-            one, other = (w.place(begin, w.builder.mul(n, by)) for begin, by in ((i, across), (j, width)))
+            one, other = (
+                w.place(begin, w.builder.mul(n, by)) for begin, by in ((i, across), (j, width))
+            )
             values = [w.load(right, w.place(other, LANES * vector)) for vector in range(vectors)]
             new = []
             for row in range(rows):
@@ -45,13 +47,11 @@ def _tile(rows: int, vectors: int) -> Any:
         sums, factor = w.loop(count, 1, rows * vectors, add), w.everywhere(sign)
         for number, total in enumerate(sums):
             row, vector = divmod(number, vectors)
-            place = w.place(o, w.times(width, row), LANES * vector)
+            place = w.place(w.row(o, row, width), LANES * vector)
             w.store(w.plus(w.load(out, place), factor, total), out, place)
 
     places = (PLACE, PLACE)
-    return instructions(
-        write, ARRAY, *places, ARRAY, *places, PLACE, ARRAY, PLACE, NUMBER
-    )
+    return instructions(write, ARRAY, *places, ARRAY, *places, PLACE, ARRAY, PLACE, NUMBER)
 
 
 _four_by_three, _four_by_two, _eight_by_one = _tile(4, 3), _tile(4, 2), _tile(8, 1)

@@ -14,8 +14,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from torch import Tensor
+from torch.nn.functional import pad
 
-from evichain.kernels import kernel
+from evichain.kernels import kernel, note_sources
 
 LANES = 8
 
@@ -38,23 +40,35 @@ def padded(size: int) -> int:
     return (size + LANES - 1) // LANES * LANES
 
 
+def padded_rows(rows: Tensor) -> Tensor:
+    """A copy of rows, with zeros up to the next such size.
+
+    >>> import torch
+    >>> padded_rows(torch.ones(1, 3)).tolist()
+    [[1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
+    """
+    size = rows.shape[1]
+    return pad(rows, (0, padded(size) - size))
+
+
 class Writer:
     """Writes instructions; its values are those of the program it writes."""
 
     def __init__(self, builder: Any) -> None:
         self.builder = builder
 
-    def place(self, *parts: Any) -> Any:
-        """The sum of places, and of how far from there."""
-        found = parts[0]
-        for part in parts[1:]:
-            more = ir.Constant(_INDEX, part) if isinstance(part, int) else part
-            found = self.builder.add(found, more)
-        return found
+    def place(self, begin: Any, *further: Any) -> Any:
+        """A place so much further on."""
+        for more in further:
+            begin = self.builder.add(begin, self._index(more))
+        return begin
 
-    def times(self, place: Any, number: int) -> Any:
-        """A place so many times as far."""
-        return self.builder.mul(place, ir.Constant(_INDEX, number))
+    def row(self, begin: Any, number: Any, width: Any) -> Any:
+        """Where a row begins, so many rows further on."""
+        return self.builder.add(begin, self.builder.mul(self._index(number), width))
+
+    def _index(self, number: Any) -> Any:
+        return ir.Constant(_INDEX, number) if isinstance(number, int) else number
 
     def load(self, array: Any, place: Any) -> Any:
         """The vector that begins at a place."""
@@ -144,7 +158,9 @@ def instructions(write: Callable[..., Any], *kinds: Any, result: Any = types.voi
     # By which the compiler knows how many arguments there are.
     typed.__signature__ = inspect.signature(write)  # type: ignore[attr-defined]
     typed.__name__ = write.__name__
-    return intrinsic(typed)
+    made = intrinsic(typed)
+    note_sources(made, write, instructions)
+    return made
 
 
 def _copy(w: Writer, out: Any, o: Any, rows: Any, i: Any, size: Any) -> None:
@@ -176,6 +192,6 @@ def _dot(w: Writer, one: Any, i: Any, other: Any, j: Any, size: Any) -> Any:
 copy_row = instructions(_copy, ARRAY, PLACE, ARRAY, PLACE, PLACE)
 """`copy_row(out, o, rows, i, size)`: put the numbers from i on where those from o on are."""
 add_row = instructions(_add, ARRAY, PLACE, NUMBER, ARRAY, PLACE, PLACE)
-"""`add_row(out, o, factor, rows, i, size)`: add a multiple of those from i on to those from o on."""
+"""`add_row(out, o, factor, rows, i, size)`: add a multiple of them."""
 dot_rows = instructions(_dot, ARRAY, PLACE, ARRAY, PLACE, PLACE, result=types.float32)
 """`dot_rows(one, i, other, j, size)`: the dot product of what begins at i and at j."""

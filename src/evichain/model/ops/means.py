@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from evichain.evidence.settling import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
@@ -58,6 +59,7 @@ class _Spread(Function):
         return out
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         (grad,) = grads
         (out,) = ctx.saved_tensors
@@ -101,6 +103,7 @@ class _EvidenceMean(Function):
         return out
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         (pairs,) = ctx.saved_tensors
         layout: Layout = ctx.layout

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from evichain.evidence.settling import Layout
-from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
+from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads, kernel
 from evichain.model.ops import ordinary
 from evichain.model.ops.cholesky import factor_size, factorize, solve_packed
 from evichain.model.ops.gram import add_moments, add_products
@@ -23,9 +24,12 @@ from evichain.model.ops.lanes import (
     NUMBER,
     PLACE,
     Writer,
+    add_row,
     copy_row,
+    dot_rows,
     instructions,
     padded,
+    padded_rows,
 )
 
 _PANEL = 128
@@ -48,7 +52,8 @@ def solve(
     """
     if isinstance(layout, ordinary.Tables):
         return ordinary.solve(keys, below, own, ridge, layout)
-    arguments = (keys, below, own, ridge, layout)
+    # Inside of a function it is always off.
+    arguments = (keys, below, own, ridge, layout, torch.is_grad_enabled())
     solved: tuple[Tensor, Tensor] = _Solve.apply(*arguments)  # type: ignore[no-untyped-call]
     return solved
 
@@ -56,11 +61,18 @@ def solve(
 class _Solve(Function):
     @staticmethod
     def forward(
-        ctx: Any, keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: Layout
+        ctx: Any,
+        keys: Tensor,
+        below: Tensor,
+        own: Tensor,
+        ridge: Tensor,
+        layout: Layout,
+        keep: bool,
     ) -> tuple[Tensor, Tensor]:
         nodes, size = len(own), keys.shape[1]
-        rows = _padded(keys)
-        factors = np.empty((nodes, factor_size(size)), np.float32)
+        rows, held = _array(padded_rows(keys)), padded_ridge(_array(ridge))
+        # For the gradient only: they take far more memory than what they were made of.
+        factors = np.empty((nodes if keep else 0, factor_size(size)), np.float32)
         plain, solved = torch.empty(nodes, rows.shape[1]), torch.empty(nodes, rows.shape[1])
         squares = torch.empty(nodes)
         in_threads(
@@ -69,7 +81,7 @@ class _Solve(Function):
             rows,
             _array(below),
             _array(own),
-            _array(ridge),
+            held,
             layout.node_ptr,
             layout.link_pair,
             layout.pair_source,
@@ -79,17 +91,29 @@ class _Solve(Function):
             squares.numpy(),
             solved.numpy(),
         )
-        ctx.size, ctx.rows, ctx.factors, ctx.layout = size, rows, factors, layout
+        ctx.rows, ctx.held, ctx.factors, ctx.layout = rows, held, factors, layout
+        ctx.size = size
         ctx.save_for_backward(below, own, plain, solved)
         ctx.mark_non_differentiable(squares)
         return solved[:, :size], squares
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         below, own, plain, solved = ctx.saved_tensors
         layout: Layout = ctx.layout
-        moved = torch.from_numpy(_padded(grads[0]))
-        in_threads(_solve, len(solved), ctx.factors, moved.numpy())
+        moved = padded_rows(grads[0])
+        in_threads(
+            _solve,
+            len(solved),
+            ctx.factors,
+            ctx.rows,
+            ctx.held,
+            layout.node_ptr,
+            layout.link_pair,
+            layout.pair_source,
+            moved.numpy(),
+        )
         out, out_below = torch.empty(ctx.rows.shape), torch.empty(len(ctx.rows))
         in_threads(
             _solve_back,
@@ -107,7 +131,7 @@ class _Solve(Function):
             out_below.numpy(),
         )
         out_own, out_ridge = -(moved * plain).sum(dim=1), -(moved * solved).sum(dim=0)
-        return out[:, : ctx.size], out_below, out_own, out_ridge[: ctx.size], None
+        return out[:, : ctx.size], out_below, out_own, out_ridge[: ctx.size], None, None
 
 
 def _array(tensor: Tensor) -> Floats:
@@ -115,11 +139,9 @@ def _array(tensor: Tensor) -> Floats:
     return found
 
 
-def _padded(rows: Tensor) -> Floats:
-    """A copy whose rows have a multiple of eight numbers."""
-    size = rows.shape[1]
-    found: Floats = torch.nn.functional.pad(rows.detach(), (0, padded(size) - size)).numpy()
-    return found
+def padded_ridge(ridge: Floats) -> Floats:
+    """What holds coefficients back, those of padded keys too, which are 0 whatever it is."""
+    return np.concatenate([ridge, np.ones(padded(len(ridge)) - len(ridge), np.float32)])
 
 
 def _pull_key(
@@ -149,6 +171,15 @@ _pull = instructions(
 )
 
 
+@kernel
+def _is_small(count: int, size: int) -> bool:
+    """Whether a node has so little evidence that the matrix of that is solved with instead.
+
+    `(K'K + R)^-1 K' t = R^-1 K' (K R^-1 K' + 1)^-1 t`, of as many rows as there are keys in K.
+    """
+    return 7 * count <= 4 * size
+
+
 @fast_kernel
 def factorize_and_solve(
     start: int,
@@ -166,16 +197,26 @@ def factorize_and_solve(
     squares: Floats,
     solved: Floats,
 ) -> None:
-    """The packed factor of each node's matrix, `sum k`, `sum t**2` and the solution."""
+    """The packed factor of each node's matrix, `sum k`, `sum t**2` and the solution.
+
+    No factors are kept where there is no room for them.
+    """
     size = keys.shape[1]
     panel, weights = np.zeros((_PANEL, size), np.float32), np.ones((_PANEL, 2), np.float32)
     matrix, moments = np.empty((size, size), np.float32), np.empty((2, size), np.float32)
+    across, parts = np.empty(size * size, np.float32), np.empty(size, np.float32)
+    roots, ones = np.sqrt(ridge), np.ones(size, np.float32)
+    room = np.empty(factors.shape[1], np.float32)
     for node in range(start, stop):
-        matrix[:], moments[:] = 0, 0
-        for i in range(size):
-            matrix[i, i] = ridge[i] if i < len(ridge) else 1
-        total, level = np.float32(0), own[node]
         first, last = node_ptr[node], node_ptr[node + 1]
+        small = _is_small(last - first, size)
+        packed = factors[node] if len(factors) else room
+        moments[:] = 0
+        if not small:
+            matrix[:] = 0
+            for i in range(size):
+                matrix[i, i] = ridge[i]
+        total, level = np.float32(0), own[node]
         for begin in range(first, last, _PANEL):
             count = min(_PANEL, last - begin)
             for row in range(count):
@@ -186,19 +227,77 @@ def factorize_and_solve(
                 weights[row, 0] = target
                 copy_row(panel, row * size, keys, source * size, size)
             add_moments(weights, panel, count, moments)
-            add_products(panel, count, matrix)
-        factorize(matrix, factors[node])
-        copy_row(solved, node * size, moments, 0, size)
+            if not small:
+                add_products(panel, count, matrix)
         copy_row(plain, node * size, moments, size, size)
         squares[node] = total
-        solve_packed(factors[node], solved[node])
+        if small:
+            count = last - first
+            few = padded(count)
+            _turn(panel, roots, count, across[: size * few].reshape(size, few))
+            little = matrix.ravel()[: few * few].reshape(few, few)
+            little[:] = 0
+            for i in range(few):
+                little[i, i] = 1
+                parts[i] = weights[i, 0] if i < count else 0
+            add_products(across[: size * few].reshape(size, few), size, little)
+            factorize(little, ones, packed)
+            solve_packed(packed, parts[:few])
+            solved[node] = 0
+            for row in range(count):
+                add_row(solved, node * size, parts[row], panel, row * size, size)
+            for k in range(size):
+                solved[node, k] /= ridge[k]
+        else:
+            factorize(matrix, ridge, packed)
+            copy_row(solved, node * size, moments, 0, size)
+            solve_packed(packed, solved[node])
 
 
 @fast_kernel
-def _solve(start: int, stop: int, factors: Floats, out: Floats) -> None:
+def _turn(panel: Floats, roots: Floats, count: int, out: Floats) -> None:
+    """Let the first rows of a panel be columns, each number divided by what is due to its key."""
+    for k in range(len(out)):
+        share = 1 / roots[k]
+        for row in range(out.shape[1]):
+            out[k, row] = panel[row, k] * share if row < count else 0
+
+
+@fast_kernel
+def _solve(
+    start: int,
+    stop: int,
+    factors: Floats,
+    keys: Floats,
+    ridge: Floats,
+    node_ptr: Longs,
+    link_pair: Ints,
+    pair_source: Ints,
+    out: Floats,
+) -> None:
     """Solve with each node's factor, in place."""
+    size = keys.shape[1]
+    parts, back = np.zeros(size, np.float32), np.empty(size, np.float32)
     for node in range(start, stop):
-        solve_packed(factors[node], out[node])
+        first, count = node_ptr[node], node_ptr[node + 1] - node_ptr[node]
+        if not _is_small(count, size):
+            solve_packed(factors[node], out[node])
+            continue
+        few = padded(count)
+        for k in range(size):
+            out[node, k] /= ridge[k]
+        for row in range(few):
+            parts[row] = 0
+        for row in range(count):
+            key = pair_source[link_pair[first + row]] * size
+            parts[row] = dot_rows(keys, key, out, node * size, size)
+        solve_packed(factors[node], parts[:few])
+        back[:] = 0
+        for row in range(count):
+            key = pair_source[link_pair[first + row]] * size
+            add_row(back, 0, parts[row], keys, key, size)
+        for k in range(size):
+            out[node, k] -= back[k] / ridge[k]
 
 
 @fast_kernel

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from evichain.evidence.settling import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 from evichain.model.ops import ordinary
-from evichain.model.ops.lanes import add_row, dot_rows, padded
+from evichain.model.ops.lanes import add_row, dot_rows, padded, padded_rows
 
 
 def totals(
@@ -36,14 +37,10 @@ def totals(
         return nothing, nothing
     if isinstance(layout, ordinary.Tables):
         return ordinary.totals(plain, weighted, below, own, layout)
-    values = torch.cat([_padded(plain), _padded(weighted)], dim=1)
+    values = torch.cat([padded_rows(plain), padded_rows(weighted)], dim=1)
     begin = padded(plain.shape[1])
     sums: Tensor = _Totals.apply(values, below, own, begin, layout)  # type: ignore[no-untyped-call]
     return sums[:, : plain.shape[1]], sums[:, begin : begin + weighted.shape[1]]
-
-
-def _padded(rows: Tensor) -> Tensor:
-    return torch.nn.functional.pad(rows, (0, padded(rows.shape[1]) - rows.shape[1]))
 
 
 class _Totals(Function):
@@ -73,6 +70,7 @@ class _Totals(Function):
         return out
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         grad = grads[0].contiguous()
         values, below, own, unweighted = ctx.saved_tensors
