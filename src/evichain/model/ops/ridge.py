@@ -204,8 +204,7 @@ def factorize_and_solve(
     size = keys.shape[1]
     panel, weights = np.zeros((_PANEL, size), np.float32), np.ones((_PANEL, 2), np.float32)
     matrix, moments = np.empty((size, size), np.float32), np.empty((2, size), np.float32)
-    across, parts = np.empty(size * size, np.float32), np.empty(size, np.float32)
-    roots, ones = np.sqrt(ridge), np.ones(size, np.float32)
+    roots, scratch = np.sqrt(ridge), np.empty(2 * size * size, np.float32)
     room = np.empty(factors.shape[1], np.float32)
     for node in range(start, stop):
         first, last = node_ptr[node], node_ptr[node + 1]
@@ -232,22 +231,7 @@ def factorize_and_solve(
         copy_row(plain, node * size, moments, size, size)
         squares[node] = total
         if small:
-            count = last - first
-            few = padded(count)
-            _turn(panel, roots, count, across[: size * few].reshape(size, few))
-            little = matrix.ravel()[: few * few].reshape(few, few)
-            little[:] = 0
-            for i in range(few):
-                little[i, i] = 1
-                parts[i] = weights[i, 0] if i < count else 0
-            add_products(across[: size * few].reshape(size, few), size, little)
-            factorize(little, ones, packed)
-            solve_packed(packed, parts[:few])
-            solved[node] = 0
-            for row in range(count):
-                add_row(solved, node * size, parts[row], panel, row * size, size)
-            for k in range(size):
-                solved[node, k] /= ridge[k]
+            _solve_few(panel, weights, last - first, ridge, roots, scratch, packed, solved[node])
         else:
             factorize(matrix, ridge, packed)
             copy_row(solved, node * size, moments, 0, size)
@@ -255,12 +239,36 @@ def factorize_and_solve(
 
 
 @fast_kernel
-def _turn(panel: Floats, roots: Floats, count: int, out: Floats) -> None:
-    """Let the first rows of a panel be columns, each number divided by what is due to its key."""
-    for k in range(len(out)):
-        share = 1 / roots[k]
-        for row in range(out.shape[1]):
-            out[k, row] = panel[row, k] * share if row < count else 0
+def _solve_few(
+    panel: Floats,
+    weights: Floats,
+    count: int,
+    ridge: Floats,
+    roots: Floats,
+    scratch: Floats,
+    packed: Floats,
+    out: Floats,
+) -> None:
+    """The factor and the solution where there is little evidence, which lies in a panel."""
+    size, few = len(out), padded(count)
+    turned = scratch[: size * few].reshape(size, few)
+    matrix = scratch[size * few : (size + few) * few].reshape(few, few)
+    parts, ones = np.zeros(few, np.float32), np.ones(few, np.float32)
+    parts[:count] = weights[:count, 0]
+    for k in range(size):
+        for row in range(few):
+            turned[k, row] = panel[row, k] / roots[k] if row < count else 0
+    matrix[:] = 0
+    for i in range(few):
+        matrix[i, i] = 1
+    add_products(turned, size, matrix)
+    factorize(matrix, ones, packed)
+    solve_packed(packed, parts)
+    out[:] = 0
+    for row in range(count):
+        add_row(out, 0, parts[row], panel, row * size, size)
+    for k in range(size):
+        out[k] /= ridge[k]
 
 
 @fast_kernel
