@@ -75,10 +75,11 @@ class ColdStart(Experiment):
             "plain random 80/20 split.",
             "REC's and GC-MC's figures are a drawing without numbers in the paper, so ours have "
             "none beside them; GC-MC is trained here.",
-            "For each N_c other users are drawn; for each n_r the same ones.",
+            "For each N_c other users are drawn; for each n_r the same ones, where all have more "
+            "ratings than that.",
             *([IN_BRACKETS] if results.differ_within("rmse") else []),
         )
-        size = 5.6 * len(results.distinct("data")), 4.8
+        size = 6.4 * len(results.distinct("data")), 4.8
         return Report(tables, partial(_draw, results), size, remarks)
 
 
@@ -162,4 +163,4 @@ def _draw(results: Results, figure: "Figure") -> None:
         axes.set_xlabel("cold users, N_c")
         axes.set_ylabel("test RMSE, all users")
     told = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*told, loc="outside lower center", ncols=len(SYSTEMS), fontsize=8, handlelength=4)
+    figure.legend(*told, loc="outside lower center", ncols=len(SYSTEMS), fontsize=8, handlelength=3)
