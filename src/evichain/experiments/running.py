@@ -1,8 +1,8 @@
 """Runs an experiment: keeps what each cell has found, and writes the report.
 
-A cell that was measured in the same folder, of the same data and with the same settings, is read
-instead of measured, so that a run that was ended goes on where it was, and a longer one (more
-data, more seeds) adds to it.
+A cell that was measured in the same folder, by the same version, of the same data and with the same
+settings, is read instead of measured, so that a run that was interrupted continues, and a longer
+one (more data, more seeds) adds to it.
 """
 
 import json
