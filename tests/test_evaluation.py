@@ -9,6 +9,7 @@ from evichain import Ratings
 from evichain.errors import DataError
 from evichain.evaluation import evaluate
 from evichain.protocol import Predictions
+from evichain.ratings.scale import Scale
 
 
 class Oracle:
@@ -38,6 +39,16 @@ def test_the_share_within_intervals_is_counted() -> None:
     found = evaluate(Oracle(Predictions(ESTIMATES, [None] * 4, deviations)), TEST)  # type: ignore[arg-type]
     # Errors 1, 0, 0, 2 beside reaches of 0.64, 0.64, 0.64 and 2.05.
     assert found.covered == 0.75
+
+
+def test_estimates_off_a_scale_are_cut_for_a_second_error() -> None:
+    wild = Oracle(Predictions(np.array([6.0, 2.0, 0.0, 3.0], np.float32), [None] * 4))
+    scale = Scale.of(np.array([1, 5], np.float32))
+    found = evaluate(wild, TEST, scale=scale)  # type: ignore[arg-type]
+    # Errors 2, 0, 5, 0, and with 5 and 1 for 6 and 0: 1, 0, 4, 0.
+    assert found.rmse == pytest.approx(np.sqrt(29 / 4))
+    assert found.rmse_within == pytest.approx(np.sqrt(17 / 4))
+    assert evaluate(wild, TEST).rmse_within is None  # type: ignore[arg-type]
 
 
 def test_without_ratings_there_are_no_errors() -> None:

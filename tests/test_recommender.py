@@ -1,5 +1,6 @@
 """The estimator, through its public door."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,15 @@ def test_saving_replaces_a_model_but_nothing_else(model: REC, tmp_path: Path) ->
     with pytest.raises(ModelError, match="something else than a model"):
         model.save(tmp_path / "thesis")
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "precious"
+
+
+def test_models_of_an_earlier_version_load(model: REC, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    card = tmp_path / "m" / "model.json"
+    told = json.loads(card.read_text())
+    card.write_text(json.dumps({**told, "evichain": "0.2.0"}))
+    user, item = (ids.values[0] for ids in model.graph.ids)
+    assert REC.load(tmp_path / "m").predict(user, item) == model.predict(user, item)
 
 
 def test_a_save_that_fails_leaves_the_old_model(

@@ -7,7 +7,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 if TYPE_CHECKING:
     from evichain.errors import EvichainError as EvichainError

@@ -69,3 +69,12 @@ class StoreUnavailableError(StoreError):
 
 class StaleVersionError(StoreError):
     """A reader too far behind (or of another store): it has to start again from a snapshot."""
+
+
+def with_extra(name: str) -> str:
+    """What would be right where what comes with an extra is missing.
+
+    >>> with_extra("tune")
+    "Install evichain with its extra `tune`; in a clone: pip install '.[tune]'"
+    """
+    return f"Install evichain with its extra `{name}`; in a clone: pip install '.[{name}]'"

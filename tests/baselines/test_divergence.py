@@ -1,8 +1,5 @@
 """A learning rate far too large is an error, whichever baseline it is, never answers of nothing."""
 
-from contextlib import suppress
-
-import numpy as np
 import pytest
 from tests.baselines.small import SMALL, small
 
@@ -19,9 +16,8 @@ def test_without_ratings_to_watch(name: str) -> None:
     model = small(name, learning_rate=1e30)()
     if "validation" in model.get_params():
         model.set_params(validation=0)
-    with suppress(SettingsError):
+    with pytest.raises(SettingsError, match="learning_rate: training diverged"):
         model.fit(planted_blocks())
-        assert np.isfinite(model.predict([0, 1, 2], [0, 1, 2]).estimates).all()
 
 
 @pytest.mark.parametrize("name", ["online-mf", "biased-mf", "svd++"])

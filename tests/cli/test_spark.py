@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from evichain.errors import with_extra
+
 Refused = Callable[..., list[str]]
 
 
@@ -54,4 +56,4 @@ def test_without_the_extra(
     asked = ("spark", "embed", model, "r.parquet", "--out", tmp_path / "out")
     first, second = refused(*asked)
     assert "pyspark" in first
-    assert second == "pip install 'evichain[spark]'"
+    assert second == with_extra("spark")

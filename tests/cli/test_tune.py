@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from evichain.errors import with_extra
 from evichain.ratings import load_split
 from evichain.recommender import REC
 from evichain.tuning import Range, tune
@@ -163,5 +164,5 @@ def test_without_optuna(refused: Refused, data: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert refused("tune", data) == [
         "error: tuning needs Optuna, which is not installed",
-        "pip install 'evichain[tune]'",
+        with_extra("tune"),
     ]

@@ -30,6 +30,19 @@ def test_a_figure_that_not_all_tell_has_the_mean_of_those_who_do() -> None:
     assert Results(told[1:3]).mean_told("peak") is None
 
 
+def test_errors_with_estimates_cut_stand_in_brackets_where_all_tell_them() -> None:
+    def said(*cut: float | None) -> str | None:
+        founds = [{"rmse": 0.93} if c is None else {"rmse": 0.93, "rmse_within": c} for c in cut]
+        return Results([Measured({}, found, 1.0) for found in founds]).said_both("rmse")
+
+    assert said(0.92) == "0.930 (0.920)"
+    assert said(0.91, 0.93) == "0.930 ± 0.000 (0.920 ± 0.014)"
+    assert said(0.93) == said(None) == "0.930"
+    # One of them was measured before there was such a figure.
+    assert said(0.92, None) == "0.930 ± 0.000"
+    assert said() is None
+
+
 def test_a_figure_is_asked_for_by_name_wherever_it_stands() -> None:
     cell = results().cells[0]
     assert (cell["system"], cell["rmse"]) == ("a", 1.0)

@@ -8,7 +8,7 @@ from evichain.experiments.frame import Measured, Request, Results
 from evichain.experiments.online import PAPER, STEP, SYSTEMS, Online, _among, _without
 from evichain.experiments.running import run
 from evichain.experiments.sources import Source
-from evichain.experiments.systems import make_system
+from evichain.experiments.systems import IN_BRACKETS, make_system, scale_of
 from evichain.ratings.splits import growth_split, random_split
 from evichain.ratings.table import Ratings
 from evichain.recommender import REC
@@ -51,6 +51,8 @@ def test_growth_ends_with_everything_and_equals_the_split(make: Make, small_data
     model.fit(split.train).add(split.later)
     assert found["paper"]["new_rmse"] == pytest.approx(evaluate(model, split.test).rmse, abs=1e-6)
     assert found["paper"]["parameters"] == model.parameter_count
+    cut = evaluate(model, split.test, scale=scale_of(split.train)).rmse_within
+    assert found["paper"]["new_rmse_within"] == pytest.approx(cut, abs=1e-6)
     come = random_split(ratings, 0.8, 0).train.frame
     entities = come["user_id"].n_unique() + come["item_id"].n_unique()
     assert found["online-mf"]["parameters"] == entities * (20 + 1)
@@ -71,7 +73,7 @@ def test_a_step_with_nothing_to_test_on_is_left_out(tmp_path: Path) -> None:
     outcome = run("online", Request([str(path)], quick=True), tmp_path / "out")
     _, steps = outcome.document["tables"]
     assert [row[2] for row in steps["rows"]] == [None] * len(SYSTEMS)
-    assert all(row[-1] > 0 for row in steps["rows"])
+    assert all(row[-1] is not None for row in steps["rows"])
 
 
 def test_figures_are_means_over_seeds() -> None:
@@ -87,3 +89,19 @@ def test_figures_are_means_over_seeds() -> None:
     assert final[4] == "3.000 ± 1.414"
     assert (final[6], final[8], final[10]) == (20, "20.00%", 40)
     assert list(steps[2:]) == [None, pytest.approx(0.6)]
+
+
+def test_errors_with_estimates_cut_stand_in_brackets() -> None:
+    steps = [
+        {"share": 0.2, "rmse": None, "rmse_within": None},
+        {"share": 0.6, "rmse": 0.8, "rmse_within": 0.8},
+        {"share": 1.0, "rmse": 0.7, "rmse_within": 0.6},
+    ]
+    found = {"steps": steps, "new_rmse": 0.9, "new_rmse_within": 0.85, "mean_rmse": 1.0}
+    found |= {"seen": 0.1, "parameters": 10, "new_entities": 20}
+    of = {"data": "mine", "system": "paper", "seed": 0, "paper_name": None}
+    report = Online().report(Results([Measured(of, found, 1.0)]))
+    (final,), (row,) = (table.rows for table in report.tables)
+    assert final[3] == "0.9000 (0.8500)"
+    assert list(row[2:]) == [None, 0.8, "0.700 (0.600)"]
+    assert report.remarks[-1] == IN_BRACKETS

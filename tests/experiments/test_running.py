@@ -52,7 +52,13 @@ def test_systems_that_are_asked_for_are_measured_and_others_reported(make: Make)
     more = make("online", systems=("online-mf",), anew=True)
     assert more.measured == 1
     assert [cell["of"]["system"] for cell in more.document["cells"]] == ["plus", "online-mf"]
-    assert make("online").measured == 1
+    # No single call with `--system` has made this report.
+    assert more.document["command"].endswith("--seed 0 --quick")
+    assert more.page.endswith("--seed 0 --quick`, measured in several calls with `--system`.\n")
+    assert [few.document["several_calls"], more.document["several_calls"]] == [False, True]
+    whole = make("online")
+    assert whole.measured == 1
+    assert whole.page.endswith("--seed 0 --quick`.\n")
 
 
 @pytest.mark.parametrize("name", ["rmse-table", "cold-start", "convergence", "scaling"])

@@ -3,9 +3,11 @@ from pathlib import Path
 import pytest
 from tests.experiments.conftest import Make
 
-from evichain.evidence.trace import Trace
-from evichain.experiments.frame import Request
+from evichain.evidence.trace import Piece, Trace
+from evichain.experiments.frame import Measured, Request, Results
 from evichain.experiments.running import run
+from evichain.experiments.trace import FILM, TraceFigure, _with
+from evichain.ratings.side import Side
 from evichain.testing import planted_blocks
 
 
@@ -41,6 +43,33 @@ def test_the_film_of_the_paper_is_looked_for(tmp_path: Path) -> None:
     outcome = run("trace", Request([str(folder)], quick=True), tmp_path / "out")
     (table,) = outcome.document["tables"]
     assert table["rows"][0][4] == "Babe (1995)"
+
+
+def test_the_film_is_named_though_a_stronger_piece_was_generated_too() -> None:
+    proto = Piece(Side.USER, 405, "405", 2, 5.0, True, 0.1, own=0.1)
+    strong, film, weak = (
+        Piece(Side.ITEM, number, title, 1, 4.0, False, adds, pieces=(proto,))
+        for number, (title, adds) in enumerate(
+            [("Fargo (1996)", 0.4), (FILM, -0.3), ("Heat (1995)", 0.2)]
+        )
+    )
+    user = Piece(Side.USER, 13, "13", 0, None, False, 0.3, pieces=(strong, weak, film))
+    item = Piece(Side.ITEM, 8, "Get Shorty (1995)", 0, None, True, 3.0, own=3.0)
+    whole = Trace(_with(user, film), item, 3.3)
+    assert [piece.title for piece in whole.user.pieces] == ["Fargo (1996)", FILM, "Heat (1995)"]
+    of = {"data": "mine", "system": "paper", "seed": 0, "paper_name": None}
+    cell = Measured(of, {"trace": whole.to_dict(), "rating": 4.0}, 1.0)
+    ((row,),) = (table.rows for table in TraceFigure().report(Results([cell])).tables)
+    assert row[4] == FILM
+
+
+def test_a_weak_film_is_shown_instead_of_the_weakest() -> None:
+    pieces = [
+        Piece(Side.ITEM, number, str(number), 1, 4.0, True, adds)
+        for number, adds in enumerate([0.4, -0.3, 0.2, 0.01])
+    ]
+    user = Piece(Side.USER, 13, "13", 0, None, False, 0.31, pieces=tuple(pieces))
+    assert [piece.id for piece in _with(user, pieces[3]).pieces] == [0, 1, 3, 2]
 
 
 def test_where_everyone_is_a_prototype_that_is_drawn(tmp_path: Path) -> None:

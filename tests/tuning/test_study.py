@@ -56,5 +56,5 @@ def test_without_optuna_it_says_how_to_get_it(
     ratings: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(TuningError, match=r"pip install 'evichain\[tune\]'"):
+    with pytest.raises(TuningError, match=r"its extra `tune`"):
         small(ratings, 1)

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from evichain.baselines._base import Baseline, BaselineSettings, Learned
-from evichain.errors import SettingsError
+from evichain.errors import SettingsError, with_extra
 from evichain.kernels import Floats, Ints
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
@@ -65,7 +65,7 @@ class SurpriseBaseline(Baseline[Chosen]):
         except ImportError as missing:
             raise SettingsError(
                 f"{cls.__name__} needs Surprise, which is not installed",
-                right="Install it with: pip install 'evichain[baselines]'",
+                right=with_extra("baselines"),
             ) from missing
 
     def _learn(self, graph: Graph, *, progress: bool) -> Learned:

@@ -12,6 +12,7 @@ from evichain.cli._loading import load_parts
 from evichain.cli._options import Json, Recipe, Seed, Split, examples, group
 from evichain.cli._output import note, print_facts, print_json, size_said
 from evichain.cli._settings import Changes, settings_options
+from evichain.errors import with_extra
 
 verb = group("Measure a training step, bulk generation, growing data, and the service.")
 verb.command("scale", epilog=examples(*EXAMPLES))(scale)
@@ -172,14 +173,14 @@ def serve(
     try:
         from evichain.service.bench.serve import Load, bench_serve
     except ModuleNotFoundError as error:
-        right = "Install evichain[serve]."
-        raise OptionError(f"serving needs {error.name}", right=right) from error
+        needed = f"serving needs {error.name}"
+        raise OptionError(needed, right=with_extra("serve")) from error
 
     load = Load(seconds, connections, rate, kills, seed)
     found: dict[str, Any] = {"data": data, "connections": connections, "rate": rate}
     found |= bench_serve(served, ratings, load, store=store, say=note)
     if found["foldin_ratio"] is None:
-        note("foldin_ratio needs implicit: pip install 'evichain[bench]'")
+        note(f"foldin_ratio needs implicit. {with_extra('bench')}")
     if json:
         print_json(found)
         return

@@ -80,7 +80,7 @@ def paper(
     """Make a table or a figure of the paper again, ours beside the paper's.
 
     Writes NAME.json, NAME.md and NAME.png. What has been measured is kept in DIR/cells and not
-    measured again: the same call goes on where it was ended.
+    measured again: if interrupted, the same call continues.
     """
     from evichain.experiments import EXPERIMENTS, make_experiment
 

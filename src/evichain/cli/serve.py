@@ -10,6 +10,7 @@ import typer
 from evichain.cli._errors import OptionError
 from evichain.cli._options import Model, examples, single
 from evichain.cli._output import note
+from evichain.errors import with_extra
 
 verb = single()
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -174,8 +175,8 @@ def serve(
     try:
         from evichain.service.http.server import Serving, address_of, fill, listen, run
     except ModuleNotFoundError as error:
-        right = "Install evichain[serve]."
-        raise OptionError(f"serving needs {error.name}", right=right) from error
+        needed = f"serving needs {error.name}"
+        raise OptionError(needed, right=with_extra("serve")) from error
     from evichain.recommender import REC
     from evichain.service.http.keys import Key, Keys, Scope
     from evichain.service.http.settings import Settings

@@ -11,7 +11,14 @@ from evichain.experiments.drawing import COLOURS, MUTED, by_data
 from evichain.experiments.frame import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
-from evichain.experiments.systems import NAMES, make_system, mean_rmse, settings_of
+from evichain.experiments.systems import (
+    IN_BRACKETS,
+    NAMES,
+    make_system,
+    mean_rmse,
+    scale_of,
+    settings_of,
+)
 from evichain.ratings.splits import Split, cold_split
 from evichain.ratings.table import Ratings
 
@@ -24,7 +31,8 @@ COLD_USERS, LEFT = (0, 50, 100, 150), (1, 5, 10)
 
 QUICK_USERS, QUICK_LEFT = (0, 5), (1,)
 PAPER_MEAN = 1.15
-_STYLES = {1: ":", 5: "--", 10: "-"}
+_STYLES = {1: "o:", 5: "s--", 10: "D-"}
+"""A marker and a line for each n_r."""
 
 
 class ColdStart(Experiment):
@@ -67,8 +75,11 @@ class ColdStart(Experiment):
             "plain random 80/20 split.",
             "REC's and GC-MC's figures are a drawing without numbers in the paper, so ours have "
             "none beside them; GC-MC is trained here.",
+            "For each N_c other users are drawn; for each n_r the same ones, where all have more "
+            "ratings than that.",
+            *([IN_BRACKETS] if results.differ_within("rmse") else []),
         )
-        size = 5.6 * len(results.distinct("data")), 4.8
+        size = 6.4 * len(results.distinct("data")), 4.8
         return Report(tables, partial(_draw, results), size, remarks)
 
 
@@ -84,10 +95,14 @@ def _measure(
     assert split.cold is not None
     model = make_system(system, source, seed).fit(split.train, progress=progress)
     cold = _of(split.test, split.cold)
-    found = evaluate(model, split.test)
+    scale = scale_of(split.train)
+    found = evaluate(model, split.test, scale=scale)
+    of_cold = evaluate(model, cold, scale=scale) if len(cold) else None
     return {
         "rmse": found.rmse,
-        "cold_rmse": evaluate(model, cold).rmse if len(cold) else None,
+        "rmse_within": found.rmse_within,
+        "cold_rmse": of_cold and of_cold.rmse,
+        "cold_rmse_within": of_cold and of_cold.rmse_within,
         "mean_rmse": mean_rmse(split.train, split.test),
         "cold_mean_rmse": mean_rmse(split.train, cold) if len(cold) else None,
         "tested": found.ratings,
@@ -113,7 +128,7 @@ def _grid(results: Results, whose: str, title: str) -> Table:
             row: list[Value] = [NAMES[system], left]
             for count in users:
                 at = told.where(system=system, cold=count)
-                row.append((at.where(left=left) if count else at).said(name))
+                row.append((at.where(left=left) if count else at).said_both(name))
             rows.append(row)
     guessed = [told.where(cold=count).mean_told(mean) for count in users]
     rows.append([NAMES["mean"], None, *guessed])
@@ -132,9 +147,9 @@ def _draw(results: Results, figure: "Figure") -> None:
                     if len(at)
                 ]
                 label = f"{NAMES[system].replace('`', '')}, {left} left"
-                style = _STYLES.get(left, "-")
+                style = _STYLES[left]
                 x, y = zip(*points, strict=True)
-                axes.plot(x, y, style, marker="o", color=COLOURS[system], label=label)
+                axes.plot(x, y, style, markersize=5, color=COLOURS[system], label=label)
         mean = of_data.mean("mean_rmse")
         axes.axhline(mean, color=COLOURS["mean"], linewidth=1, linestyle="-.")
         axes.annotate(
@@ -148,4 +163,4 @@ def _draw(results: Results, figure: "Figure") -> None:
         axes.set_xlabel("cold users, N_c")
         axes.set_ylabel("test RMSE, all users")
     told = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*told, loc="outside lower center", ncols=len(SYSTEMS), fontsize=8)
+    figure.legend(*told, loc="outside lower center", ncols=len(SYSTEMS), fontsize=8, handlelength=3)

@@ -119,8 +119,8 @@ class Convergence(Experiment):
             f"({', '.join(f'{steps} for `{system}`' for system, steps in made.items())}). "
             "With several seeds, the median.",
             "PMF's vectors outside the pretrained block begin near nothing, and Adam moves a "
-            "number by about its step size at most: how soon PMF gives ratings at all hangs on "
-            "that, and the paper does not say it. So there is REC's step size, and a larger one.",
+            "number by about its step size at most, so how soon PMF's estimates reach the range of "
+            "ratings depends on it. The paper does not give it; here are REC's, and a larger one.",
             "The recipe `plus` learns from a fifth of all ratings at a step, at most 65,536: "
             "its steps are not the others'.",
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evichain.errors import SettingsError
+from evichain.errors import SettingsError, with_extra
 from evichain.experiments.frame import Results
 from evichain.experiments.report import QUICK_RUN, Report
 from evichain.places import file_beside
@@ -56,7 +56,7 @@ def check_installed() -> None:
     except ImportError as missing:
         raise SettingsError(
             "pictures need Matplotlib, which is not installed",
-            right="Install it with: pip install 'evichain[paper]'",
+            right=with_extra("paper"),
         ) from missing
 
 

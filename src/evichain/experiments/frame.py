@@ -21,6 +21,9 @@ from evichain.ratings.splits import Split
 Found = Mapping[str, Any]
 """What a cell has found: figures by name, ready for JSON."""
 
+WITHIN = "_within"
+"""Ends the name of an error that was measured with estimates cut to the scale."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -173,6 +176,25 @@ class Results:
             return None
         spread = f" ± {stdev(values):.{decimals}f}" if len(values) > 1 else ""
         return f"{fmean(values):.{decimals}f}{spread}"
+
+    def said_both(self, name: str, decimals: int = 3) -> str | None:
+        """As `said`, and with estimates cut to the scale in brackets, where that differs.
+
+        Cells of before such a figure was measured do not tell it; then it is left out.
+
+        >>> found = {"rmse": 0.93, "rmse_within": 0.92}
+        >>> Results([Measured({}, found, 1.0)]).said_both("rmse")
+        '0.930 (0.920)'
+        """
+        told = self.said(name, decimals)
+        if any(cell.found.get(name + WITHIN) is None for cell in self.cells):
+            return told
+        within = self.said(name + WITHIN, decimals)
+        return told if within == told else f"{told} ({within})"
+
+    def differ_within(self, name: str) -> bool:
+        """Whether an error of any cell is another with estimates cut to the scale."""
+        return any(cell.found.get(name + WITHIN, cell[name]) != cell[name] for cell in self.cells)
 
 
 class Experiment(ABC):

@@ -1,7 +1,8 @@
 """Table 2 and its figure: learn from a fifth of users and items, then meet the others.
 
-The paper's prototypes are the most rated of the whole data set; they are among the first fifth, and
-the most rated of that fifth become prototypes.
+The paper's prototypes are the most rated of the whole data set. Here the most rated of the random
+four fifths that are not tested are among the first fifth of users and items, and the most rated of
+that fifth become prototypes.
 """
 
 from collections.abc import Iterable
@@ -14,11 +15,18 @@ import polars as pl
 from evichain.evaluation import evaluate
 from evichain.experiments.drawing import COLOURS, REPORTED, by_data
 from evichain.experiments.frame import Cell, Experiment, Request, Results
-from evichain.experiments.report import Report, Table, Value
+from evichain.experiments.report import Report, Table, Value, said
 from evichain.experiments.sources import Source
-from evichain.experiments.systems import NAMES, Growing, make_system, mean_rmse, settings_of
+from evichain.experiments.systems import (
+    IN_BRACKETS,
+    NAMES,
+    Growing,
+    make_system,
+    mean_rmse,
+    scale_of,
+    settings_of,
+)
 from evichain.progress import progress as progress_bar
-from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.ratings.splits import Split, growth, growth_split, random_split
 from evichain.ratings.table import Ratings
@@ -81,7 +89,7 @@ class Online(Experiment):
                         data,
                         NAMES[system],
                         paper.get("rmse") if rec else None,
-                        found.said("new_rmse", 4),
+                        found.said_both("new_rmse", 4),
                         found.said("mean_rmse"),
                         "0.17 M" if rec and paper else None,
                         round(found.mean("parameters")),
@@ -91,7 +99,7 @@ class Online(Experiment):
                         round(found.mean("new_entities")),
                     ]
                 )
-                steps.append([data, NAMES[system], *(rmse for _, rmse in _curve(found))])
+                steps.append([data, NAMES[system], *_said(found)])
         header = ["data", "system", "the paper", "RMSE on all that is new", "guessing the mean"]
         header += ["parameters: the paper", "ours", "data seen in training: the paper", "ours"]
         header += ["new rows and columns: the paper", "ours"]
@@ -103,10 +111,11 @@ class Online(Experiment):
         remarks = (
             "Four fifths of the ratings, drawn at random, are those that come; tested are the "
             "others. At each step: the test ratings between users and items that are there by "
-            "then. “All that is new”: those in which a user or an item has part that was not there "
-            "in training (`--split growth:0.2` of `evichain train`).",
+            "then. “All that is new”: test ratings whose user or item was not there in training "
+            "(`--split growth:0.2` of `evichain train`).",
             "Guessing the mean: of the ratings learned from, on all that is new. Parameters: when "
             "all have come. A hyphen among the steps: there was nothing to test on yet.",
+            *([IN_BRACKETS] if results.differ_within("new_rmse") else []),
         )
         size = 5.0 * len(results.distinct("data")) + 0.6, 4.2
         return Report(tables, partial(_draw, results), size, remarks)
@@ -123,7 +132,7 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
     model.fit(split.train, progress=progress)
     assert isinstance(model, Growing)
     # What comes later is on the same scale, of which the first part may not have shown all.
-    scale = Scale.of(split.train.frame["rating"].to_numpy())
+    scale = scale_of(split.train)
     there, steps = split.train, []
     with progress_bar("Growing", len(parts), enabled=progress, unit="steps") as bar:
         for number, part in enumerate(parts, 1):
@@ -133,15 +142,17 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
                 there = part
             last = number == len(parts)
             tested = everything.test if last else _among(everything.test, there)
-            rmse = evaluate(model, tested).rmse if len(tested) else None
-            share = min(1.0, STEP * number)
-            steps.append({"share": share, "rmse": rmse, "tested": len(tested)})
-            bar(rmse="-" if rmse is None else rmse)
-    new = evaluate(model, split.test)
+            found = evaluate(model, tested, scale=scale) if len(tested) else None
+            step = {"share": min(1.0, STEP * number), "rmse": found and found.rmse}
+            step |= {"rmse_within": found and found.rmse_within, "tested": len(tested)}
+            steps.append(step)
+            bar(rmse="-" if found is None else found.rmse)
+    new = evaluate(model, split.test, scale=scale)
     met = [ratings.frame[side.column].n_unique() - len(first[side]) for side in Side]
     return {
         "steps": steps,
         "new_rmse": new.rmse,
+        "new_rmse_within": new.rmse_within,
         "new_tested": new.ratings,
         "impossible": new.impossible,
         "mean_rmse": mean_rmse(split.train, split.test),
@@ -165,13 +176,23 @@ def _among(ratings: Ratings, there: Ratings) -> Ratings:
     return ratings.take(ratings.frame.select(both[0] & both[1]).to_series())
 
 
-def _curve(found: Results) -> list[tuple[float, float | None]]:
+def _curve(found: Results, name: str = "rmse") -> list[tuple[float, float | None]]:
     """The mean error at each step, by percent of rows and columns; None where nobody tells one."""
     curve = []
     for steps in zip(*(cell["steps"] for cell in found), strict=True):
-        told = [at["rmse"] for at in steps if at["rmse"] is not None]
+        told = [at[name] for at in steps if at.get(name) is not None]
         curve.append((100 * steps[0]["share"], fmean(told) if told else None))
     return curve
+
+
+def _said(found: Results) -> list[Value]:
+    """The error at each step, and in brackets with estimates cut, where all tell it."""
+    means = [rmse for _, rmse in _curve(found)]
+    if not all("rmse_within" in at for cell in found for at in cell["steps"]):
+        return list(means)
+    cut = [rmse for _, rmse in _curve(found, "rmse_within")]
+    pairs = [(mean, said(mean), said(within)) for mean, within in zip(means, cut, strict=True)]
+    return [f"{told} ({within})" if within != told else mean for mean, told, within in pairs]
 
 
 def _percent(share: float | None) -> str | None:

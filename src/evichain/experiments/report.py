@@ -83,9 +83,16 @@ QUICK_RUN = "A quick run: few ratings and few steps. The figures mean nothing."
 
 
 def markdown(
-    report: Report, *, name: str, title: str, claim: str, command: str, quick: bool
+    report: Report,
+    *,
+    name: str,
+    title: str,
+    claim: str,
+    command: str,
+    several: bool = False,
+    quick: bool = False,
 ) -> str:
-    """The report as a page."""
+    """The report as a page; `several`: its cells were not measured in one call."""
     warning = [QUICK_RUN] if quick else []
     parts = [
         f"# {title}",
@@ -94,6 +101,6 @@ def markdown(
         *(table.markdown() for table in report.tables),
         f"![{title}]({name}.png)",
         *report.remarks,
-        f"Made by `{command}`.",
+        f"Made by `{command}`{', measured in several calls with `--system`' if several else ''}.",
     ]
     return "\n\n".join(parts) + "\n"

@@ -1,8 +1,8 @@
 """Runs an experiment: keeps what each cell has found, and writes the report.
 
-A cell that was measured in the same folder, of the same data and with the same settings, is read
-instead of measured, so that a run that was ended goes on where it was, and a longer one (more
-data, more seeds) adds to it.
+A cell that was measured in the same folder, by the same version, of the same data and with the same
+settings, is read instead of measured, so that a run that was interrupted continues, and a longer
+one (more data, more seeds) adds to it.
 """
 
 import json
@@ -122,11 +122,14 @@ def run(
             say(f"{line} (measured before)")
         found.append(result)
     report = experiment.report(Results(found))
-    command = _command(name, request)
+    # Cells that were not asked for now were measured by other calls.
+    several = not all(request.asks_for(cell.system) for cell in cells)
+    command = _command(name, request, systems=not several)
     document = {
         "experiment": name,
         "title": experiment.title,
         "command": command,
+        "several_calls": several,
         "quick": request.quick,
         "seeds": list(request.seeds),
         "versions": {
@@ -144,6 +147,7 @@ def run(
         title=experiment.title,
         claim=experiment.claim,
         command=command,
+        several=several,
         quick=request.quick,
     )
     texts = {".json": json.dumps(document, indent=1) + "\n", ".md": page, **report.files}
@@ -186,12 +190,13 @@ def _write(path: Path, text: str) -> None:
         made.write_text(text, encoding="utf-8")
 
 
-def _command(name: str, request: Request) -> str:
+def _command(name: str, request: Request, *, systems: bool) -> str:
+    """The call that makes this report; `systems`: with those that were asked for."""
     parts = ["evichain", "paper", name]
     for data in request.data:
         parts += ["--data", data]
     for seed in request.seeds:
         parts += ["--seed", str(seed)]
-    for system in request.systems:
+    for system in request.systems if systems else ():
         parts += ["--system", system]
     return shlex.join([*parts, *(["--quick"] if request.quick else [])])

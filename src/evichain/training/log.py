@@ -5,7 +5,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from evichain.errors import SettingsError
+from evichain.errors import SettingsError, with_extra
 
 
 class RunLog:
@@ -58,6 +58,6 @@ def _board(folder: Path) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise SettingsError(
-            "TensorBoard is not installed", right="pip install 'evichain[tensorboard]'"
+            "TensorBoard is not installed", right=with_extra("tensorboard")
         ) from error
     return SummaryWriter(str(folder / "tensorboard"))

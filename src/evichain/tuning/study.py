@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evichain.errors import EvichainError
+from evichain.errors import EvichainError, with_extra
 from evichain.ratings.graph import Graph
 from evichain.recipes import Settings
 from evichain.tuning.space import Space
@@ -30,7 +30,7 @@ def check_installed() -> None:
         import optuna  # noqa: F401
     except ImportError as error:
         raise TuningError(
-            "tuning needs Optuna, which is not installed", right="pip install 'evichain[tune]'"
+            "tuning needs Optuna, which is not installed", right=with_extra("tune")
         ) from error
 
 

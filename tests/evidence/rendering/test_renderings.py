@@ -66,6 +66,33 @@ def test_thin_evidence_gets_more_decimals() -> None:
     assert "+0.012" in text
 
 
+def deep(below: float) -> Trace:
+    """Evidence behind a piece of the user's, and what it adds."""
+    proto = Piece(Side.USER, 405, "405", 2, 5.0, True, below, own=below)
+    part = Piece(Side.ITEM, 1, "Heat", 1, 5.0, False, 0.31, 0.31, (proto,), 3, -0.00003)
+    user = Piece(Side.USER, 13, "13", 0, None, False, 0.31, pieces=(part,))
+    return replace(example(), user=user)
+
+
+def test_each_depth_has_the_decimals_that_it_takes() -> None:
+    assert deep(-0.004).text().splitlines()[1:-2] == [
+        "                                rating     adds",
+        "├─ ◇ user 13                            +0.31",
+        "│  └─ ◇ Heat                         5  +0.31",
+        "│     ├─ ◆ user 405                  5  -0.0040",
+        "│     ├─ the rating itself              +0.3100",
+        "│     └─ … and 3 more (0.0000)",
+        "└─ ◆ Babe (1995)                        +2.67",
+    ]
+    assert "\N{MINUS SIGN}0.0040" in words_of(deep(-0.004).svg())
+
+
+def test_what_is_too_small_to_be_seen_has_no_sign() -> None:
+    words = words_of(deep(-0.00004).svg())
+    assert words.count("0.0000") == 2
+    assert not {"+0.0000", "\N{MINUS SIGN}0.0000"} & set(words)
+
+
 def test_evidence_that_is_not_shown_is_counted() -> None:
     pruned = example().pruned(depth=1, pieces=9)
     assert "Fargo (1996) · from 1 rating" in pruned.text()

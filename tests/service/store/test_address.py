@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evichain.errors import StoreError
+from evichain.errors import StoreError, with_extra
 from evichain.service.store import is_url, open_store
 from evichain.service.store.address import PostgresAddress, SqliteAddress, parse
 
@@ -93,7 +93,7 @@ def test_psycopg_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StoreError) as caught:
         open_store("postgresql://host/films")
-    assert caught.value.right == "pip install 'evichain[postgres]'"
+    assert caught.value.right == with_extra("postgres")
 
 
 def test_what_can_only_be_a_store() -> None:

@@ -4,7 +4,7 @@ The evidence stands at the left, the prediction at the right end; every depth ha
 leaf its row, and a parent stands level with the middle of its evidence.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -79,7 +79,7 @@ class Layout:
             yield from root.walk()
 
 
-def lay_out(trace: "Trace", decimals: int) -> Layout:
+def lay_out(trace: "Trace", decimals: Sequence[int]) -> Layout:
     """Place the trees of a trace in a box whose upper left corner is the origin."""
     user, item = (_node(root, decimals) for root in (trace.user, trace.item))
     middle = _stack(user, 0.0)
@@ -96,7 +96,7 @@ def lay_out(trace: "Trace", decimals: int) -> Layout:
     return Layout((user, item), ends[0], bottom)
 
 
-def _node(piece: "Piece", decimals: int) -> Node:
+def _node(piece: "Piece", decimals: Sequence[int]) -> Node:
     full = name(piece)
     label = shortened(full, LONGEST_LABEL)
     if piece.others and not piece.pieces:
@@ -107,7 +107,7 @@ def _node(piece: "Piece", decimals: int) -> Node:
         return node
     below = piece.depth + 1
     node.parts = [_node(part, decimals) for part in piece.pieces]
-    if shows(piece.own, decimals):
+    if shows(piece.own, decimals[below]):
         own = OWN if piece.depth else OWN_AT_ROOT
         node.parts.append(Node(Role.OWN, own, own, below, piece.own))
     if piece.others:

@@ -85,7 +85,7 @@ class _Picture:
     def _notes(self, inner: float) -> list[str]:
         reason = self.trace.reason
         if reason is None:
-            return [meaning(self.trace, self.digits)]
+            return [meaning(self.trace, self.digits[0])]
         told = f"Only the mean rating, for want of a chain of evidence: {plain(reason)}"
         return wrap(told, int(inner / (0.6 * LINE)), max_lines=4, placeholder=" …")
 
@@ -112,7 +112,7 @@ class _Picture:
         yield self._card(card_x, card_y)
 
     def _colours(self, node: Node) -> tuple[str, str]:
-        if self.trace.reason is not None or not shows(node.contribution, self.digits):
+        if self.trace.reason is not None or not shows(node.contribution, self.digits[node.depth]):
             return marks.NEUTRAL, marks.MUTED
         if node.contribution < 0:
             return marks.TAKES, marks.TAKES_DARK
@@ -134,7 +134,7 @@ class _Picture:
         silent = self.trace.reason is not None or (
             node.role is Role.OTHERS and not node.contribution
         )
-        adds = "" if silent else amount(node.contribution, self.digits)
+        adds = "" if silent else amount(node.contribution, self.digits[node.depth])
         return marks.chip(stars, _typeset(adds), *self._colours(node), node.right + 12, node.y)
 
     def _node(self, node: Node) -> str:
@@ -153,7 +153,7 @@ class _Picture:
         if piece.rating is not None:
             tooltip += f", rated {rating(piece.rating)}"
         if self.trace.reason is None:
-            tooltip += f": {amount(piece.contribution, self.digits)}"
+            tooltip += f": {amount(piece.contribution, self.digits[piece.depth])}"
         if piece.prototype:
             tooltip += " (prototype)"
         shape = marks.entity(piece.side, node.label, node.left, node.y, node.width, piece.prototype)
@@ -197,14 +197,14 @@ class _Picture:
         trace = self.trace
         if trace.reason is not None:
             return f"The estimate is only the mean rating: {plain(trace.reason)}"
-        told = [meaning(trace, self.digits)]
+        told = [meaning(trace, self.digits[0])]
         for root in (trace.user, trace.item):
             strongest = "; ".join(
                 f"{name(piece)}, rated {rating(piece.rating or 0.0)}, "
-                f"{amount(piece.contribution, self.digits)}"
+                f"{amount(piece.contribution, self.digits[1])}"
                 for piece in root.pieces[:3]
             )
-            through = f"{amount(root.contribution, self.digits)} through {name(root)}"
+            through = f"{amount(root.contribution, self.digits[0])} through {name(root)}"
             told.append(f"{through}, above all {strongest}." if strongest else f"{through}.")
         return shortened(" ".join(told), 1000)
 

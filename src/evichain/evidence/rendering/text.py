@@ -1,6 +1,6 @@
 """A trace as a tree for a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -52,34 +52,40 @@ def text(trace: "Trace") -> str:
         rows = [Row(row.branches, row.label, row.rating) for row in rows]
     lines += _table(rows)
     lines.append(f"{PROTOTYPE} {PROTOTYPE_MEANING}   {GENERATED} {GENERATED_MEANING}")
-    lines.append(meaning(trace, decimals))
+    lines.append(meaning(trace, decimals[0]))
     return "\n".join(lines)
 
 
-def _rows(piece: "Piece", branches: str, last: bool, decimals: int) -> Iterator[Row]:
+def _rows(piece: "Piece", branches: str, last: bool, decimals: Sequence[int]) -> Iterator[Row]:
     mark = PROTOTYPE if piece.prototype else GENERATED
     stars = "" if piece.rating is None else rating(piece.rating)
     label = f"{mark} {shortened(name(piece), LONGEST_LABEL)}"
     if piece.others and not piece.pieces:
         label += f" · from {so_many(piece.others)}"
-    adds = amount(piece.contribution, decimals)
+    adds = _aligned(piece.contribution, piece.depth, decimals)
     yield Row(branches + ("└─ " if last else "├─ "), label, stars, adds)
 
     branches += "   " if last else "│  "
     if not piece.pieces:
         return
-    has_own, has_others = shows(piece.own, decimals), piece.others > 0
+    below = piece.depth + 1
+    has_own, has_others = shows(piece.own, decimals[below]), piece.others > 0
     for number, part in enumerate(piece.pieces, 1):
         final = number == len(piece.pieces) and not has_own and not has_others
         yield from _rows(part, branches, final, decimals)
     if has_own:
         own = OWN if piece.depth else OWN_AT_ROOT
         start = "├─ " if has_others else "└─ "
-        yield Row(branches + start, own, "", amount(piece.own, decimals))
+        yield Row(branches + start, own, "", _aligned(piece.own, below, decimals))
     if has_others:
         rest = piece.others_contribution
-        total = f" ({amount(rest, decimals)})" if rest else ""
+        total = f" ({amount(rest, decimals[below])})" if rest else ""
         yield Row(branches + "└─ ", f"… and {piece.others} more{total}")
+
+
+def _aligned(contribution: float, depth: int, decimals: Sequence[int]) -> str:
+    """What a piece adds, with room at its right, so that points stand below each other."""
+    return amount(contribution, decimals[depth]) + " " * (max(decimals) - decimals[depth])
 
 
 def _table(rows: list[Row]) -> Iterator[str]:

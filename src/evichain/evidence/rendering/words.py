@@ -137,25 +137,38 @@ def so_many(ratings: int) -> str:
 
 
 def amount(contribution: float, digits: int) -> str:
-    """A signed contribution.
+    """A contribution with its sign; where it is too small to be seen, without.
 
-    >>> amount(0.4251, 2), amount(-0.001, 2)
-    ('+0.43', '+0.00')
+    >>> amount(0.4251, 2), amount(-0.004, 3), amount(-0.004, 2)
+    ('+0.43', '-0.004', '0.00')
     """
-    return f"{contribution:+z.{digits}f}"
+    sign = "+" if shows(contribution, digits) else ""
+    return f"{contribution:{sign}z.{digits}f}"
 
 
-def digits(trace: "Trace") -> int:
-    """Decimals that tell the strongest pieces apart: two, more where evidence is spread thin."""
-    largest = max((abs(piece.contribution) for piece in _evidence(trace)), default=1.0)
-    return 2 if largest >= 0.1 else 3 if largest >= 0.01 else 4
-
-
-def shows(contribution: float, decimals: int) -> bool:
+def shows(contribution: float, digits: int) -> bool:
     """Whether anything but zeros would be printed."""
-    return abs(contribution) >= 0.5 * 10.0**-decimals
+    return float(f"{contribution:.{digits}f}") != 0
 
 
-def _evidence(trace: "Trace") -> Iterator["Piece"]:
+def digits(trace: "Trace") -> list[int]:
+    """Decimals that tell the strongest pieces apart, by depth.
+
+    Two, and more where evidence is spread thin, as it is further down.
+    """
+    largest: dict[int, float] = {}
     for root in (trace.user, trace.item):
-        yield from root.pieces
+        for piece in _walk(root):
+            size = abs(piece.contribution)
+            largest[piece.depth] = max(size, largest.get(piece.depth, 0.0))
+    return [_decimals(largest[depth]) for depth in sorted(largest)]
+
+
+def _decimals(largest: float) -> int:
+    return 2 if largest >= 0.1 or not largest else 3 if largest >= 0.01 else 4
+
+
+def _walk(piece: "Piece") -> Iterator["Piece"]:
+    yield piece
+    for part in piece.pieces:
+        yield from _walk(part)

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote
 
-from evichain.errors import StoreError
+from evichain.errors import StoreError, with_extra
 
 OFFER = "It is sqlite:///path, a path, or postgresql://user@host/database."
 _POSTGRES = ("postgresql", "postgres")
@@ -109,6 +109,6 @@ def installed_psycopg() -> ModuleType:
     except ImportError as error:
         raise StoreError(
             "PostgreSQL needs psycopg, which is not installed",
-            right="pip install 'evichain[postgres]'",
+            right=with_extra("postgres"),
         ) from error
     return psycopg
