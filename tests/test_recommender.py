@@ -324,6 +324,15 @@ def test_what_is_saved_is_what_was_fitted(tmp_path: Path) -> None:
     assert loaded.predict(0, 1) == model.predict(0, 1)
 
 
+def test_numbers_of_numpy_are_settings_that_can_be_saved(tmp_path: Path) -> None:
+    settings = {"iterations": np.int64(2), "learning_rate": np.float32(0.5)}
+    model = small(**settings).fit(planted_blocks())
+    model.save(tmp_path / "model")
+    loaded = REC.load(tmp_path / "model")
+    assert loaded.settings == model.settings
+    assert loaded.get_params()["iterations"] == 2
+
+
 def test_other_amounts_of_evidence_are_kept_when_saved(tmp_path: Path) -> None:
     fewer = small().fit(planted_blocks()).with_evidence(4)
     fewer.save(tmp_path / "model")
