@@ -102,8 +102,7 @@ def convert(
     from evichain.resources import peak_bytes
 
     suffix = table_suffix(out, _GRAPH)
-    check_free(out, force=force, folder=suffix == _GRAPH)
-    with replacing(out, force=force) as beside:
+    with replacing(out, force=force, folder=suffix == _GRAPH) as beside:
         if suffix != _GRAPH:
             ratings = load_ratings(data)
             write_table(ratings.frame, beside)
@@ -168,7 +167,7 @@ def generate(
 
     check_free(out, force=force, folder=True)
     made = Synthetic(ratings, users, items, rank, noise, seed)
-    with replacing(out, force=force) as beside:
+    with replacing(out, force=force, folder=True) as beside:
         card = made.write(beside, progress=True)
     if json:
         print_json({"written": out, **card, "peak_bytes": peak_bytes()})
@@ -210,7 +209,7 @@ def split(
     parts = {"train": parted.train, "test": parted.test}
     if parted.later is not None:
         parts["later"] = parted.later
-    with replacing(out, force=force) as beside:
+    with replacing(out, force=force, folder=True) as beside:
         beside.mkdir()
         for name, part in parts.items():
             write_table(part.frame, beside / f"{name}.{format}")
