@@ -49,6 +49,16 @@ def fault(path: Path, content: bytes | str, **options: str) -> DataError:
         ("user,item,rating,time\n1,2,3,5\n1,3,3,soon\n", 3, "timestamp 'soon' is no time"),
         (MANY + "1,2,bad\n" + "3,4,5\n" * 1000, 20_002, "rating 'bad'"),
         (GOOD.encode() + b"caf\xe9,2,3\n", 4, "is not UTF-8 text"),
+        (GOOD + " ,4,3\n", 4, "user_id is missing"),
+        (GOOD + '1,"4,3\n1,5,3\n', 4, "has a quote that is not closed"),
+        (GOOD + '1,"4,3\n' + "1,5,3\n" * 30_000, 4, "has a quote that is not closed"),
+        (GOOD + '1,"4\n5",3\n1,7" disc,3\n1,8,3\n', 5, "has a quote where none belongs"),
+        (GOOD + '1,"4"5,3\n1,8,3\n', 4, "has a quote where none belongs"),
+        (GOOD + '1,a""b,3\n1,"a,b",3\n1,5,3,4\n', 6, "has 4 columns where the first row has 3"),
+        (GOOD.replace("\n", "\r"), 1, "ends in CR alone"),
+        (GOOD + "1,4,3\r1,5,3\r", 4, "ends in CR alone"),
+        ("1::2::3\n1::a:b::4\n", 2, "has a colon that is none of `::`"),
+        ("1::a:b::3\n1::3::4\n", 1, "has a colon that is none of `::`"),
     ],
 )
 def test_rows_are_named(tmp_path: Path, content: str | bytes, row: int, what: str) -> None:

@@ -94,5 +94,8 @@ def _titles(table: pl.DataFrame, item_type: pl.DataType) -> pl.DataFrame | None:
         when = pl.col(year).cast(pl.String).str.extract(r"^\s*(\d{4})")
         bare = when.is_null() | text.str.contains(_YEAR_AT_END.pattern)
         text = pl.when(bare).then(text).otherwise(text + " (" + when + ")")
-    titles = table.select(pl.col(item).cast(item_type, strict=False).alias(ITEM), text.alias(TITLE))
+    known = pl.col(item)
+    if table.schema[item] == pl.String:
+        known = known.str.strip_chars()
+    titles = table.select(known.cast(item_type, strict=False).alias(ITEM), text.alias(TITLE))
     return titles.drop_nulls().unique(ITEM, keep="first", maintain_order=True)
