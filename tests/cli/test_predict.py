@@ -106,10 +106,27 @@ def test_half_a_question_is_refused(refused: Refused, model: Path, options: list
     refused("predict", model, *options)
 
 
+def test_blanks_beside_commas_and_blank_lines_are_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("user, item\n1, 100\n\n 2 ,\ta b\n\n")
+    assert read_pairs(path).rows() == [("1", "100"), ("2", "a b")]
+
+
+def test_ids_that_a_table_has_as_floats_are_known(run_json: RunJson, model: Path) -> None:
+    path = model.parent / "floats.parquet"
+    pl.DataFrame({"user": [1.0, 2.5], "item": [100.0, 100.0]}).write_parquet(path)
+    found = run_json("predict", model, "--pairs", path)
+    assert found["impossible"] == 1
+    expected = REC.load(model).predict(1, 100).estimate
+    assert found["predictions"][0]["estimate"] == pytest.approx(expected)
+    assert found["predictions"][0]["user_id"] == 1
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("a.csv", "user_id,movie\n1,\n", "row 2: an id is missing"),
+        ("a.csv", "user_id,movie\n\n1,2\n1, \n", "row 4: an id is missing"),
         ("a.csv", "user_id,thing\n1,2\n", "item_id"),
         ("a.csv", "user,uid,item\n1,2,3\n", "each of 'user', 'uid' could be the user_id"),
         ("a.csv", "user_id,item_id\n", "no pairs"),
