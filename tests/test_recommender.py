@@ -249,9 +249,19 @@ def test_a_damaged_model_is_named(model: REC, tmp_path: Path, damage: str) -> No
         REC.load(tmp_path / "m")
 
 
+def test_a_model_without_weights_is_one_that_lacks_them(model: REC, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    (tmp_path / "m" / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"m: the model has no weights: model\.safetensors"):
+        REC.load(tmp_path / "m")
+
+
 def test_no_model_no_answers(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="there is no model here"):
         REC.load(tmp_path / "none")
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelError, match="there is no model here"):
+        REC.load(tmp_path / "file")
     with pytest.raises(NotFittedError):
         small().recommend(1)
 
