@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import polars as pl
@@ -124,6 +125,12 @@ def test_folders_above_are_made_when_something_is_written(tmp_path: Path) -> Non
     with replacing(path, force=False) as beside:
         beside.write_text("x")
     assert path.read_text() == "x"
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    with pytest.raises(OutputError, match="a name that is not UTF-8"):
+        check_free(path, force=False)
 
 
 def test_a_dangling_link_is_something(tmp_path: Path) -> None:

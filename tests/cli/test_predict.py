@@ -1,4 +1,5 @@
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,13 @@ def test_bad_pairs_are_refused(
     assert str(path) in lines[0]
     assert said in lines[0]
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_pairs_from_a_pipe_are_refused(refused: Refused, model: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pairs.csv"
+    os.mkfifo(pipe)
+    lines = refused("predict", model, "--pairs", pipe)
+    assert lines[0] == f"error: {pipe}: is a pipe or a device, not a file"
 
 
 def test_an_output_that_is_there_is_kept(refused: Refused, model: Path, pairs: Path) -> None:

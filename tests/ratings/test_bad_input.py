@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import random
 import zipfile
 from pathlib import Path
@@ -170,6 +171,20 @@ def test_missing_files_and_folders_without_ratings(tmp_path: Path) -> None:
         (tmp_path / name).write_text(GOOD)
     with pytest.raises(DataError, match=r"several files could hold the ratings: a\.csv, b\.csv"):
         load_ratings(tmp_path)
+
+
+def test_pipes_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ratings.csv")
+    for path in (tmp_path / "ratings.csv", Path(os.devnull)):
+        with pytest.raises(DataError, match=r"not a file\nWrite it to a file first"):
+            load_ratings(path)
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    path.write_text(GOOD)
+    with pytest.raises(DataError, match="a name that is not UTF-8"):
+        load_ratings(path)
 
 
 def packed(kind: str) -> bytes:

@@ -37,6 +37,9 @@ def check_free(path: Path, *, force: bool, folder: bool = False) -> None:
         folder: whether it is to be a folder, which can replace nothing but another.
     """
     check_place(path)
+    if not _is_utf_8(path):
+        what, right = "is a name that is not UTF-8", "Give another name."
+        raise OutputError(what, where=ascii(str(path)), right=right)
     if not (path.exists() or path.is_symlink()):
         return
     if folder != path.is_dir() or (folder and path.is_symlink()):
@@ -55,6 +58,14 @@ def check_free(path: Path, *, force: bool, folder: bool = False) -> None:
             where=str(path),
             right="Give another name, or remove it yourself.",
         )
+
+
+def _is_utf_8(path: Path) -> bool:
+    """Whether a name can be said in text, as those have to that polars writes to."""
+    try:
+        return bool(str(path).encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_ours(folder: Path) -> bool:

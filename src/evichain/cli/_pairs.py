@@ -8,6 +8,7 @@ import polars as pl
 from evichain.errors import DataError
 from evichain.ratings._cleaning import ROW
 from evichain.ratings._columns import ITEM, USER, match
+from evichain.ratings._containers import NO_FILE, check_name
 
 _RIGHT = "A header names the columns user_id and item_id (or userId, movieId, …)."
 _TEXT = {".csv": ",", ".tsv": "\t"}
@@ -46,8 +47,11 @@ def read_pairs(path: Path) -> pl.DataFrame:
 
 def _read(path: Path, where: str) -> pl.DataFrame:
     suffix = path.suffix.lower()
+    check_name(path)
     if not path.is_file():
-        raise DataError("no such file", where=where, right="Check the path.")
+        missing = "no such file", "Check the path."
+        what, right = NO_FILE if path.exists() and not path.is_dir() else missing
+        raise DataError(what, where=where, right=right)
     try:
         if suffix in _TEXT:
             # All as text, so that ids come back as they went in.
