@@ -175,6 +175,19 @@ def test_validation_ratings_serve_as_evidence_afterwards() -> None:
     assert model.training["validation_rmse"] < 1.5
 
 
+@pytest.mark.parametrize("patience", [0, 50])
+def test_the_validation_error_is_that_of_the_state_that_was_kept(patience: int) -> None:
+    looks: list[float] = []
+
+    def watch(step: int, values: dict[str, float], trainer: Any) -> None:
+        looks.extend(values[name] for name in values if name == "validation_rmse")
+
+    settings = {"validation": 0.2, "validate_every": 1, "iterations": 12, "learning_rate": 0.3}
+    model = small(**settings, patience=patience).fit(planted_blocks(), watch=watch)
+    assert min(looks) < looks[-1]
+    assert model.training["validation_rmse"] == (min(looks) if patience else looks[-1])
+
+
 def test_evaluation_counts_what_was_impossible(model: REC) -> None:
     found = model.evaluate(pl.DataFrame({"user": [0, 0], "item": [0, 12345], "rating": [5, 5]}))
     assert (found.ratings, found.impossible) == (2, 1)

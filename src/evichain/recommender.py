@@ -147,7 +147,8 @@ class REC:
             "ratings": len(source),
             "steps": done.step,
             "seconds": round(done.seconds, 3),
-            "validation_rmse": done.best_rmse,
+            # Of the state that was kept: with patience the best one, without it the last.
+            "validation_rmse": done.best_rmse if settings.patience else done.last_rmse,
         }
         return self
 
