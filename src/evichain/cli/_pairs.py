@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from evichain.errors import DataError
-from evichain.ratings._cleaning import ROW
+from evichain.ratings._cleaning import BLANKS, ROW
 from evichain.ratings._columns import ITEM, USER, match
 from evichain.ratings._containers import NO_FILE, check_name
 
@@ -38,7 +38,7 @@ def read_pairs(path: Path) -> pl.DataFrame:
     if frame.is_empty():
         raise DataError("no pairs in it", where=where, right="Each row is a user and an item.")
     if text:
-        frame = frame.with_columns(pl.col(USER, ITEM).str.strip_chars().replace("", None))
+        frame = frame.with_columns(pl.col(USER, ITEM).str.strip_chars(BLANKS).replace("", None))
     lacking = frame.filter(pl.any_horizontal(pl.col(USER, ITEM).is_null()))
     if not lacking.is_empty():
         raise DataError("an id is missing", where=f"{where}, row {lacking[ROW][0]}", right=_RIGHT)

@@ -11,6 +11,8 @@ from evichain.ratings._columns import ITEM, RATING, TIMESTAMP, USER, resolve
 from evichain.ratings._duplicates import drop_duplicates
 
 ROW = "number of the row"
+BLANKS = " \t"
+"""What may stand beside an id in a text file and is no part of it."""
 
 _SAMPLE = 1000
 _WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
@@ -109,7 +111,7 @@ def _typed(rows: pl.LazyFrame, types: dict[str, pl.DataType], table: RawTable) -
 def as_text(column: str, table: RawTable) -> pl.Expr:
     """Ids as text; blanks beside a comma belong to the file and not to the id."""
     text = pl.col(column).cast(pl.String, strict=False)
-    return text.str.strip_chars() if table.separator else text
+    return text.str.strip_chars(BLANKS) if table.separator else text
 
 
 def _id(column: str, dtype: pl.DataType, table: RawTable) -> pl.Expr:
@@ -184,7 +186,7 @@ def check(frame: pl.DataFrame, table: RawTable, names: dict[str, str], first: in
         values = frame[column]
         bad = values.is_null()
         if values.dtype == pl.String:
-            bad |= values.str.strip_chars() == ""
+            bad |= values.str.strip_chars(BLANKS) == ""
         if bad.any():
             fail(bad, column, f"{column} {{}} is no id", "Ids are text or integers.")
     bad = ~frame[RATING].is_finite().fill_null(False)

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 import polars as pl
 
 from evichain.errors import DataError
+from evichain.ratings._cleaning import BLANKS
 from evichain.ratings._columns import ITEM, candidates, plain
 from evichain.ratings._containers import PACKED, Files
 
@@ -96,6 +97,6 @@ def _titles(table: pl.DataFrame, item_type: pl.DataType) -> pl.DataFrame | None:
         text = pl.when(bare).then(text).otherwise(text + " (" + when + ")")
     known = pl.col(item)
     if table.schema[item] == pl.String:
-        known = known.str.strip_chars()
+        known = known.str.strip_chars(BLANKS)
     titles = table.select(known.cast(item_type, strict=False).alias(ITEM), text.alias(TITLE))
     return titles.drop_nulls().unique(ITEM, keep="first", maintain_order=True)
