@@ -1,5 +1,6 @@
 """Under a final name there is all of a thing or nothing, and what was there is not lost."""
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -51,6 +52,19 @@ def test_the_name_means_the_same_wherever_one_goes(
         made.write_text("here")
         monkeypatch.chdir("/")
     assert (tmp_path / "a.txt").read_text() == "here"
+
+
+def test_what_is_renamed_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    with beside(tmp_path / "folder") as made:
+        (made / "graph").mkdir(parents=True)
+        for name in ("a.json", "graph/b.npy"):
+            (made / name).write_text("x")
+    with beside(tmp_path / "file") as made:
+        made.write_text("x")
+    written = (tmp_path / name for name in ("folder/a.json", "folder/graph/b.npy", "file"))
+    assert sorted(synced) == sorted(path.stat().st_ino for path in written)
 
 
 def test_a_file_is_never_put_in_the_place_of_a_folder(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evichain import REC, Ratings, ranking
 from evichain.errors import DataError
 from evichain.kernels import Flags, Floats, Longs
-from evichain.ranking import NOTHING, Pairs, Ranking, best_items, rank
+from evichain.ranking import NOTHING, Pairs, Ranking, best_items, highest, rank, top
 from evichain.testing import planted_blocks
 from evichain.testing.planted import planted_rating
 
@@ -39,10 +39,11 @@ def ranked(
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Scores without ties, who and what is there, seen and relevant pairs, a list's length."""
+    """Scores, some of them equal, who and what is there, seen and relevant pairs, a length."""
     k, m = draw(st.integers(1, 6)), draw(st.integers(1, 9))
     noise = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    scores = noise.permuted(np.tile(np.arange(m, dtype=np.float32), (k, 1)), axis=1)
+    alike = draw(st.integers(1, m))
+    scores = noise.permuted(np.tile(np.arange(m, dtype=np.float32) // alike, (k, 1)), axis=1)
     there = noise.random(k) < 0.8, noise.random(m) < 0.8
     seen, relevant = (np.argwhere(noise.random((k, m)) < 0.3) for _ in range(2))
     strangers = np.argwhere(noise.random((k, 2)) < 0.2)
@@ -148,8 +149,28 @@ def test_lists_hold_the_best_of_what_is_there_and_new(case: Case) -> None:
         assert row == items + [NOTHING] * (len(row) - len(items))
         assert there[1][items].all()
         assert not old & {(user, item) for item in items}
-        assert (np.diff(scores[user][items]) < 0).all()
+        falls = np.diff(scores[user][items])
+        assert ((falls < 0) | ((falls == 0) & (np.diff(items) > 0))).all()
         assert there[0][user] or not items
+
+
+@given(cases())
+def test_one_list_is_that_of_many(case: Case) -> None:
+    scores, there, seen, _, n = case
+    old = scores.copy()
+    old[:, ~there[1]] = -np.inf
+    old[seen] = -np.inf
+    for user, row in enumerate(top(old, n)):
+        alone = highest(scores[user], there[1], seen[1][seen[0] == user], n)
+        assert row[row != NOTHING].tolist() == alone.tolist()
+
+
+@pytest.mark.parametrize("n", [1, 7, 99, 101, 150])
+def test_of_many_equals_the_first_are_listed(n: int) -> None:
+    scores = np.repeat(np.array([[1, 2, 0]], np.float32), 100, axis=1)
+    best = [*range(100, 200), *range(100)][:n]
+    assert top(scores, n).tolist() == [best]
+    assert highest(scores[0], np.ones(300, np.bool_), np.empty(0, np.int64), n).tolist() == best
 
 
 @given(cases())

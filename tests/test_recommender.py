@@ -176,6 +176,19 @@ def test_validation_ratings_serve_as_evidence_afterwards() -> None:
     assert model.training["validation_rmse"] < 1.5
 
 
+@pytest.mark.parametrize("patience", [0, 50])
+def test_the_validation_error_is_that_of_the_state_that_was_kept(patience: int) -> None:
+    looks: list[float] = []
+
+    def watch(step: int, values: dict[str, float], trainer: Any) -> None:
+        looks.extend(values[name] for name in values if name == "validation_rmse")
+
+    settings = {"validation": 0.2, "validate_every": 1, "iterations": 12, "learning_rate": 0.3}
+    model = small(**settings, patience=patience).fit(planted_blocks(), watch=watch)
+    assert min(looks) < looks[-1]
+    assert model.training["validation_rmse"] == (min(looks) if patience else looks[-1])
+
+
 def test_evaluation_counts_what_was_impossible(model: REC) -> None:
     found = model.evaluate(pl.DataFrame({"user": [0, 0], "item": [0, 12345], "rating": [5, 5]}))
     assert (found.ratings, found.impossible) == (2, 1)
@@ -259,9 +272,19 @@ def test_a_damaged_model_is_named(model: REC, tmp_path: Path, damage: str) -> No
         REC.load(tmp_path / "m")
 
 
+def test_a_model_without_weights_is_one_that_lacks_them(model: REC, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    (tmp_path / "m" / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"m: the model has no weights: model\.safetensors"):
+        REC.load(tmp_path / "m")
+
+
 def test_no_model_no_answers(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="there is no model here"):
         REC.load(tmp_path / "none")
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelError, match="there is no model here"):
+        REC.load(tmp_path / "file")
     with pytest.raises(NotFittedError):
         small().recommend(1)
 
@@ -332,6 +355,15 @@ def test_what_is_saved_is_what_was_fitted(tmp_path: Path) -> None:
     loaded = REC.load(tmp_path / "model")
     assert (loaded.recipe, loaded.settings) == ("paper", model.engine.settings)
     assert loaded.predict(0, 1) == model.predict(0, 1)
+
+
+def test_numbers_of_numpy_are_settings_that_can_be_saved(tmp_path: Path) -> None:
+    settings = {"iterations": np.int64(2), "learning_rate": np.float32(0.5)}
+    model = small(**settings).fit(planted_blocks())
+    model.save(tmp_path / "model")
+    loaded = REC.load(tmp_path / "model")
+    assert loaded.settings == model.settings
+    assert loaded.get_params()["iterations"] == 2
 
 
 def test_other_amounts_of_evidence_are_kept_when_saved(tmp_path: Path) -> None:

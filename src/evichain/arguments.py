@@ -26,8 +26,10 @@ def as_ratings(ratings: Any) -> Ratings:
 
 def as_source(ratings: Any) -> Ratings | Graph:
     """As `as_ratings`; but a `Graph` is as it is, and a saved one is mapped instead of read."""
-    if isinstance(ratings, str | Path) and Graph.is_at(Path(ratings)):
-        return Graph.load(Path(ratings))
+    if isinstance(ratings, str | Path):
+        path = Path(ratings).expanduser()
+        if Graph.is_at(path):
+            return Graph.load(path)
     return ratings if isinstance(ratings, Graph) else as_ratings(ratings)
 
 

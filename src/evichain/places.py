@@ -12,11 +12,15 @@ from pathlib import Path
 def beside(final: Path) -> Iterator[Path]:
     """A name to make a file or folder by, which takes its final name's place at the end.
 
-    After an error it is removed, and what had the final name keeps it. Folders above are made.
+    It is on the disk before it does. After an error it is removed, and what had the final name
+    keeps it. Folders above are made.
     """
     final = final.absolute()
     with _workplace(final) as made:
         yield made
+        for path in made.rglob("*") if made.is_dir() else (made,):
+            if path.is_file():
+                _sync(path)
         # Outside the workplace, which is removed whatever happens.
         put(made, final, aside=Path(f"{made.parent}.old"))
 
@@ -27,9 +31,13 @@ def file_beside(final: Path) -> Iterator[Path]:
     final = final.absolute()
     with _workplace(final) as made:
         yield made
-        with made.open("rb+") as file:
-            os.fsync(file.fileno())
+        _sync(made)
         made.replace(final)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 @contextmanager

@@ -115,10 +115,30 @@ def top(scores: Floats, n: int) -> npt.NDArray[np.int64]:
     if rest == scores.shape[1]:
         return np.empty((len(scores), 0), np.int64)
     highest = np.argpartition(scores, rest, axis=1)[:, rest:]
+    if rest:
+        _choose_first(scores, highest)
     found = np.take_along_axis(scores, highest, axis=1)
     order = np.lexsort((highest, -found), axis=1)
     listed = ~np.isneginf(np.take_along_axis(found, order, axis=1))
     return np.where(listed, np.take_along_axis(highest, order, axis=1), NOTHING)
+
+
+def _choose_first(scores: Floats, places: npt.NDArray[np.int64]) -> None:
+    """Where some of those equal at the cut were left out, let it be the last of them.
+
+    Args:
+        places: [k, n], of n highest scores in each row.
+    """
+    found = np.take_along_axis(scores, places, axis=1)
+    lowest = found.min(axis=1, keepdims=True)
+    equal = scores == lowest
+    missed = equal.sum(axis=1) > (found == lowest).sum(axis=1)
+    (tied,) = np.nonzero(missed & ~np.isneginf(lowest[:, 0]))
+    if len(tied):
+        above, equal = scores[tied] > lowest[tied], equal[tied]
+        room = places.shape[1] - above.sum(axis=1, keepdims=True)
+        kept = above | (equal & (equal.cumsum(axis=1) <= room))
+        places[tied] = np.nonzero(kept)[1].reshape(len(tied), -1)
 
 
 def highest(scores: Floats, there: Flags, seen: Longs | Ints, n: int) -> Longs:

@@ -147,7 +147,8 @@ class REC:
             "ratings": len(source),
             "steps": done.step,
             "seconds": round(done.seconds, 3),
-            "validation_rmse": done.best_rmse,
+            # Of the state that was kept: with patience the best one, without it the last.
+            "validation_rmse": done.best_rmse if settings.patience else done.last_rmse,
         }
         return self
 
@@ -318,10 +319,12 @@ class REC:
     def save(self, path: str | Path) -> None:
         """Write a model folder: weights, settings and the graph. Replaces an older model."""
         engine = self.engine
+        settings = engine.settings.model_dump()
         saved = Saved(
             recipe=self._fitted[0],
-            settings=engine.settings.model_dump(),
-            given=self._fitted[1],
+            settings=settings,
+            # As they were understood, which JSON can say: numbers of NumPy it cannot.
+            given={name: settings[name] for name in self._fitted[1]},
             prototypes=engine.pool.ids,
             training=self.training,
             weights=dict(engine.chain.state_dict()),

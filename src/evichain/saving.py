@@ -86,6 +86,12 @@ def load_model(path: Path) -> Saved:
     """Read a model folder."""
     try:
         card = json.loads((path / _CARD).read_text(encoding="utf-8"))
+        if not (path / _WEIGHTS).exists():
+            raise ModelError(
+                f"the model has no weights: {_WEIGHTS} is missing",
+                where=str(path),
+                right="Train or copy it again.",
+            )
         if card["format"] != _FORMAT:
             raise ModelError(
                 f"model format {card['format']} is not {_FORMAT}",
@@ -101,7 +107,7 @@ def load_model(path: Path) -> Saved:
             weights=load_file(path / _WEIGHTS),
             graph=Graph.load(path / _GRAPH),
         )
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise ModelError(
             "there is no model here",
             where=str(path),

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from typer.testing import Result
 
-from evichain.ratings import CATALOGUE, Side, cache_folder, load_ratings, load_split
+from evichain.ratings import CATALOGUE, cache_folder, load_ratings, load_split
 from evichain.ratings.graph import Graph
+from evichain.tables import write_table
 
 Run = Callable[..., Result]
 RunJson = Callable[..., dict[str, Any]]
@@ -250,9 +251,14 @@ def test_a_folder_with_something_else_is_not_replaced(refused: Refused, tmp_path
     assert "did not make" in refused("data", "generate", *arguments)[0]
 
 
-def test_repeated_pairs_in_parquet_are_told(run: Run, tmp_path: Path) -> None:
-    source = tmp_path / "ratings.parquet"
-    pl.DataFrame({"user": [1, 1, 2], "item": [3, 3, 3], "rating": [1, 2, 3]}).write_parquet(source)
-    result = run("data", "convert", source, tmp_path / "out.graph")
+@pytest.mark.parametrize("source", ["ratings.parquet", "ratings.csv"])
+@pytest.mark.parametrize("target", ["out.graph", "out.csv", "out.parquet"])
+def test_repeated_pairs_are_told(run: Run, tmp_path: Path, source: str, target: str) -> None:
+    table = pl.DataFrame({"user": [1, 1, 2], "item": [3, 3, 3], "rating": [1, 2, 3]})
+    write_table(table, tmp_path / source)
+    result = run("data", "convert", tmp_path / source, tmp_path / target, "--json")
     assert "1 earlier ratings of a pair were dropped" in result.stderr
-    assert Graph.load(tmp_path / "out.graph").rated(Side.USER, 0) == [(3, 2.0)]
+    told = json.loads(result.stdout)
+    assert (told["ratings"], told["duplicates"]) == (2, 1)
+    found = load_ratings(tmp_path / target).frame.select("user_id", "item_id", "rating")
+    assert sorted(found.rows()) == [(1, 3, 2.0), (2, 3, 3.0)]

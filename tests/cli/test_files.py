@@ -1,9 +1,14 @@
+import os
 from pathlib import Path
 
+import polars as pl
 import pytest
+from tests.full import full_disk
 
 from evichain.cli._errors import OutputError
 from evichain.cli._files import check_free, check_place, replacing
+from evichain.errors import ModelError
+from evichain.tables import write_table
 
 
 def test_an_error_leaves_nothing_and_keeps_the_old(tmp_path: Path) -> None:
@@ -18,7 +23,7 @@ def test_an_error_leaves_nothing_and_keeps_the_old(tmp_path: Path) -> None:
 def test_a_folder_replaces_a_folder(tmp_path: Path) -> None:
     path = tmp_path / "model"
     for content in ("old", "new"):
-        with replacing(path, force=True) as beside:
+        with replacing(path, force=True, folder=True) as beside:
             beside.mkdir()
             (beside / "model.json").write_text(content)
     assert (path / "model.json").read_text() == "new"
@@ -39,19 +44,19 @@ def test_a_folder_is_replaced_only_if_all_in_it_is_evichains(
     tmp_path: Path, names: list[str]
 ) -> None:
     path = _folder(tmp_path / "out", names)
-    check_free(path, force=True)
+    check_free(path, force=True, folder=True)
     for more in ("thesis.txt", "graph/thesis.txt", "train.csv/thesis.txt", "notes/a.txt"):
         kept = _folder(tmp_path / more.replace("/", "-"), [n for n in names if n not in more])
         _folder(kept, [more])
-        with pytest.raises(OutputError, match="did not make"), replacing(kept, force=True):
-            pass
+        with pytest.raises(OutputError, match="did not make"):
+            check_free(kept, force=True, folder=True)
         assert (kept / more).exists()
 
 
 @pytest.mark.parametrize("names", [["train.csv"], ["train.csv", "test.ndjson"], ["model.bin"]])
 def test_half_a_folder_of_evichains_is_someone_elses(tmp_path: Path, names: list[str]) -> None:
     with pytest.raises(OutputError, match="did not make"):
-        check_free(_folder(tmp_path / "out", names), force=True)
+        check_free(_folder(tmp_path / "out", names), force=True, folder=True)
 
 
 @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
@@ -65,7 +70,7 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_be_put_there(
 
     monkeypatch.setattr(Path, "replace", fail)
     expected = OutputError if isinstance(error, OSError) else KeyboardInterrupt
-    with pytest.raises(expected), replacing(path, force=True) as beside:
+    with pytest.raises(expected), replacing(path, force=True, folder=True) as beside:
         _folder(beside, ["model.json", "new"])
     assert [entry.name for entry in path.iterdir()] == ["model.json"]
     assert list(tmp_path.iterdir()) == [path]
@@ -82,6 +87,37 @@ def test_a_folder_takes_the_place_of_no_file_and_no_link(tmp_path: Path, force: 
     check_free(file, force=True)
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("names", [*OURS, []], ids=" ".join)
+def test_a_file_takes_the_place_of_no_folder(tmp_path: Path, names: list[str], force: bool) -> None:
+    path = _folder(tmp_path / "lists.csv", names)
+    path.mkdir(exist_ok=True)
+    with (
+        pytest.raises(OutputError, match=r"lists\.csv: is a folder"),
+        replacing(path, force=force) as beside,
+    ):
+        beside.write_text("x")
+    assert all((path / name).exists() for name in names)
+
+
+def test_a_table_on_a_full_disk_is_told_of(tmp_path: Path) -> None:
+    path, table = tmp_path / "a.csv", pl.DataFrame({"number": range(10_000)})
+    with (
+        full_disk(),
+        pytest.raises(OutputError, match=r"a\.csv: cannot be written .*\nChoose a place"),
+        replacing(path, force=False) as beside,
+    ):
+        write_table(table, beside)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_the_writer_says_is_said_of_the_name_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    with pytest.raises(ModelError) as caught, replacing(path, force=False) as beside:
+        raise ModelError(f"{beside} is no place", where=f"{beside}/graph", right="Go.")
+    assert str(caught.value) == f"{path}/graph: {path} is no place\nGo."
+
+
 def test_folders_above_are_made_when_something_is_written(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "out.txt"
     check_place(path)
@@ -89,6 +125,12 @@ def test_folders_above_are_made_when_something_is_written(tmp_path: Path) -> Non
     with replacing(path, force=False) as beside:
         beside.write_text("x")
     assert path.read_text() == "x"
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    with pytest.raises(OutputError, match="a name that is not UTF-8"):
+        check_free(path, force=False)
 
 
 def test_a_dangling_link_is_something(tmp_path: Path) -> None:

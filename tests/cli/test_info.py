@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ def test_what_a_model_is(run: Run, run_json: RunJson, model: Path, data: Path) -
     )
     shown = run("info", model).stdout
     assert "evidence_limit" in shown
+    assert re.search(rf"training mean +{loaded.graph.mean:.3f}\n", shown)
     assert "random:0.8" in shown
     assert "Film" in shown
 
@@ -34,3 +36,7 @@ def test_what_a_model_is(run: Run, run_json: RunJson, model: Path, data: Path) -
 def test_a_damaged_model(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "model.json").write_text('{"format": 1')
     assert str(tmp_path) in refused("info", tmp_path)[0]
+
+
+def test_a_file_is_no_model(refused: Refused, data: Path) -> None:
+    assert "there is no model here" in refused("info", data / "ratings.csv")[0]

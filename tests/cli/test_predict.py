@@ -1,4 +1,5 @@
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,10 +107,27 @@ def test_half_a_question_is_refused(refused: Refused, model: Path, options: list
     refused("predict", model, *options)
 
 
+def test_blanks_beside_commas_and_blank_lines_are_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("user, item\n1, 100\n\n 2 ,\ta b\n\n")
+    assert read_pairs(path).rows() == [("1", "100"), ("2", "a b")]
+
+
+def test_ids_that_a_table_has_as_floats_are_known(run_json: RunJson, model: Path) -> None:
+    path = model.parent / "floats.parquet"
+    pl.DataFrame({"user": [1.0, 2.5], "item": [100.0, 100.0]}).write_parquet(path)
+    found = run_json("predict", model, "--pairs", path)
+    assert found["impossible"] == 1
+    expected = REC.load(model).predict(1, 100).estimate
+    assert found["predictions"][0]["estimate"] == pytest.approx(expected)
+    assert found["predictions"][0]["user_id"] == 1
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("a.csv", "user_id,movie\n1,\n", "row 2: an id is missing"),
+        ("a.csv", "user_id,movie\n\n1,2\n1, \n", "row 4: an id is missing"),
         ("a.csv", "user_id,thing\n1,2\n", "item_id"),
         ("a.csv", "user,uid,item\n1,2,3\n", "each of 'user', 'uid' could be the user_id"),
         ("a.csv", "user_id,item_id\n", "no pairs"),
@@ -128,6 +146,13 @@ def test_bad_pairs_are_refused(
     assert str(path) in lines[0]
     assert said in lines[0]
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_pairs_from_a_pipe_are_refused(refused: Refused, model: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pairs.csv"
+    os.mkfifo(pipe)
+    lines = refused("predict", model, "--pairs", pipe)
+    assert lines[0] == f"error: {pipe}: is a pipe or a device, not a file"
 
 
 def test_an_output_that_is_there_is_kept(refused: Refused, model: Path, pairs: Path) -> None:

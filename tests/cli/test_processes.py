@@ -213,3 +213,15 @@ def test_half_an_environment_is_refused(
     result = call("train", graph, *OPTIONS)
     assert result.exit_code == 2
     assert "error: MASTER_ADDR: is not set, but WORLD_SIZE is\n" in result.stderr
+
+
+def test_what_lies_in_the_current_folder_is_not_imported(
+    spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "polars.py").write_text("raise SystemExit('imported')")
+    (tmp_path / "bad.csv").write_text("user_id,item_id,rating\n1,2,good\n")
+    monkeypatch.chdir(tmp_path)
+    process = spawn("train", "bad.csv", "--processes", "2", program=("-P", "-m", "evichain"))
+    _, err = process.communicate()
+    assert process.returncode == 2
+    assert "rating 'good' is no finite number" in err

@@ -67,6 +67,8 @@ def test_similar_items(run: Run, run_json: RunJson, model: Path) -> None:
         (["--rated", "nothing=5"], "nothing"),
         (["--similar-to", "nothing"], "nothing"),
         (["nobody"], "nobody"),
+        (["--similar-to", "100", "--caution", "1"], "--caution: is not for --similar-to"),
+        (["--similar-to", "100", "--include-seen"], "--include-seen: is not for --similar-to"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.full import full_disk
 from typer.testing import Result
 
 from evichain.ratings import load_ratings, load_split
@@ -252,3 +253,14 @@ def test_a_graph_is_mapped_and_learned_from(
     assert len(REC.load(out).graph) == len(load_ratings(data))
     assert "ratings, mapped" in run("train", graph, *small).stderr
     assert "ratings, mapped" not in run("train", graph, "--split", "random:0.8", *small).stderr
+
+
+def test_a_full_disk_is_told_of_by_the_name_of_the_model(
+    run: Run, data: Path, tmp_path: Path, small: list[str], model: Path
+) -> None:
+    with full_disk(3000):
+        result = run("train", data, "--out", tmp_path / "m", *small)
+    assert result.exit_code == 2
+    said = result.stderr.splitlines()[-2]
+    assert said.startswith(f"error: {tmp_path / 'm'}: the model cannot be written (")
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import random
 import zipfile
 from pathlib import Path
@@ -49,6 +50,16 @@ def fault(path: Path, content: bytes | str, **options: str) -> DataError:
         ("user,item,rating,time\n1,2,3,5\n1,3,3,soon\n", 3, "timestamp 'soon' is no time"),
         (MANY + "1,2,bad\n" + "3,4,5\n" * 1000, 20_002, "rating 'bad'"),
         (GOOD.encode() + b"caf\xe9,2,3\n", 4, "is not UTF-8 text"),
+        (GOOD + " ,4,3\n", 4, "user_id is missing"),
+        (GOOD + '1,"4,3\n1,5,3\n', 4, "has a quote that is not closed"),
+        (GOOD + '1,"4,3\n' + "1,5,3\n" * 30_000, 4, "has a quote that is not closed"),
+        (GOOD + '1,"4\n5",3\n1,7" disc,3\n1,8,3\n', 5, "has a quote where none belongs"),
+        (GOOD + '1,"4"5,3\n1,8,3\n', 4, "has a quote where none belongs"),
+        (GOOD + '1,a""b,3\n1,"a,b",3\n1,5,3,4\n', 6, "has 4 columns where the first row has 3"),
+        (GOOD.replace("\n", "\r"), 1, "ends in CR alone"),
+        (GOOD + "1,4,3\r1,5,3\r", 4, "ends in CR alone"),
+        ("1::2::3\n1::a:b::4\n", 2, "has a colon that is none of `::`"),
+        ("1::a:b::3\n1::3::4\n", 1, "has a colon that is none of `::`"),
     ],
 )
 def test_rows_are_named(tmp_path: Path, content: str | bytes, row: int, what: str) -> None:
@@ -160,6 +171,20 @@ def test_missing_files_and_folders_without_ratings(tmp_path: Path) -> None:
         (tmp_path / name).write_text(GOOD)
     with pytest.raises(DataError, match=r"several files could hold the ratings: a\.csv, b\.csv"):
         load_ratings(tmp_path)
+
+
+def test_pipes_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ratings.csv")
+    for path in (tmp_path / "ratings.csv", Path(os.devnull)):
+        with pytest.raises(DataError, match=r"not a file\nWrite it to a file first"):
+            load_ratings(path)
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    path.write_text(GOOD)
+    with pytest.raises(DataError, match="a name that is not UTF-8"):
+        load_ratings(path)
 
 
 def packed(kind: str) -> bytes:

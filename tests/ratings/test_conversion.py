@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.full import full_disk
 
 from evichain.errors import DataError
 from evichain.ratings import read_ratings
@@ -174,3 +175,14 @@ def test_no_rows_and_no_parquet(tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_text("user,item,rating\n1,2,3\n")
     assert convert_parquet(tmp_path / "ratings.csv", tmp_path / "out") is None
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("room", [0, 1000, 9000])
+def test_a_full_disk_is_no_damaged_table(tmp_path: Path, room: int) -> None:
+    numbers = np.arange(5000)
+    source, folder = tmp_path / "ratings.parquet", tmp_path / "g"
+    columns = {"user": numbers // 50, "item": numbers % 50, "rating": numbers % 5}
+    pl.DataFrame(columns).write_parquet(source)
+    convert_parquet(source, tmp_path / "before")
+    with full_disk(room), pytest.raises(DataError, match=r"g: cannot be written"):
+        convert_parquet(source, folder)

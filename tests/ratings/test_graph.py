@@ -1,4 +1,8 @@
+import json
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -130,6 +134,58 @@ def test_arrays_that_kernels_could_not_trust_are_refused(
     np.save(tmp_path / "g[1]" / f"{array}.npy", values)
     with pytest.raises(ModelError, match="no readable graph"):
         Graph.load(tmp_path / "g[1]")
+
+
+def _empty(folder: Path) -> None:
+    (folder / "user_keys.npy").write_bytes(b"")
+
+
+def _packed(folder: Path) -> None:
+    with (folder / "item_codes.npy").open("wb") as file:
+        np.savez(file, np.zeros(3))
+
+
+def _ids(side: str, values: list[Any]) -> Callable[[Path], None]:
+    frame = pl.DataFrame({"id": values})
+    return lambda folder: frame.write_parquet(folder / f"{side}_ids.parquet")
+
+
+def _levels(values: np.ndarray) -> Callable[[Path], None]:
+    return lambda folder: np.save(folder / "levels.npy", values)
+
+
+def _scale(folder: Path) -> None:
+    card = json.loads((folder / "graph.json").read_text())
+    (folder / "graph.json").write_text(json.dumps({**card, "low": math.nan}))
+
+
+def _titles(folder: Path) -> None:
+    pl.DataFrame({"item_id": [7, 8]}).write_parquet(folder / "titles.parquet")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (_empty, "No data left in file|EOF"),
+        (_packed, "no array"),
+        (_ids("user", [1, 2, 3, 4]), "4 ids but 2 keys"),
+        (_ids("user", [1, 3]), "the key of 3 is that of another id"),
+        (_ids("item", ["7", "7"]), "there twice"),
+        (_ids("item", [7.5, 8.5]), "ids of type Float64"),
+        (_levels(np.array([3, 4, 5], np.float64)), "32-bit"),
+        (_levels(np.array([[3, 4, 5]], np.float32)), "32-bit"),
+        (_levels(np.array([5, 4, 3], np.float32)), "do not ascend"),
+        (_scale, "a scale from nan"),
+        (_titles, "without the columns item_id and title"),
+    ],
+)
+def test_files_that_do_not_fit_each_other_are_refused(
+    tmp_path: Path, damage: Callable[[Path], None], said: str
+) -> None:
+    Graph.build(Ratings.from_arrays([1, 1, 2], [7, 8, 8], [3, 4, 5])).save(tmp_path / "g")
+    damage(tmp_path / "g")
+    with pytest.raises(ModelError, match=f"no readable graph .*({said})"):
+        Graph.load(tmp_path / "g")
 
 
 def test_fingerprints_tell_scales_apart() -> None:

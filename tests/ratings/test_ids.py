@@ -14,6 +14,14 @@ def test_text_and_number_of_an_id_mean_the_same() -> None:
     assert words.index([7, "x", "y"]).tolist() == [0, 1, UNKNOWN]
 
 
+def test_whole_numbers_may_be_floats() -> None:
+    numbers = Ids(pl.Series([7, 30]))
+    assert numbers.index([7.0, np.float32(30), 7.5, np.nan, np.inf]).tolist() == [0, 1, -1, -1, -1]
+    assert numbers.index(pl.Series([30.0, 7.0])).tolist() == [1, 0]
+    assert numbers.native(np.float64(7)) == 7
+    assert numbers.index_once([7.0, 1e300, 10**30, "9" * 30]).tolist() == [0, -1, -1, -1]
+
+
 def test_keys_depend_on_the_id_alone() -> None:
     small, large = Ids(pl.Series([7])), Ids(pl.Series([1, 7, 9]))
     assert small.keys[0] == large.keys[1] == stable_key("7")

@@ -36,6 +36,7 @@ TEXTS = {
     "ratings.dat": PLAIN.replace(",", "::"),
     "set.inter": INTER + PLAIN.replace(",", "\t"),
     "ratings.txt": PLAIN.replace(",", " "),
+    "blanks.csv": (HEADER + PLAIN).replace(",", " , "),
     "ratings.ndjson": "".join(
         json.dumps({"UserId": u, "ItemId": i, "Value": r, "Timestamp": t, "tags": [1]}) + "\n"
         for u, i, r, t in ROWS
@@ -171,15 +172,17 @@ def test_integers_beyond_64_bits_are_text_as_in_a_csv(
         assert read_ratings(path).frame["item_id"].to_list() == expected
 
 
-names = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0\r"), min_size=1)
+names = st.text(
+    st.characters(blacklist_categories=["Cs"], blacklist_characters="\0\r"), min_size=1
+).filter(lambda name: name.strip(" \t"))
 either = st.one_of(
     st.lists(names, min_size=1), st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1)
 )
 
 
 def as_told(ids: list[object]) -> list[object]:
-    """What untyped text says of ids: all integers or all strings."""
-    texts = [str(id_) for id_ in ids]
+    """What untyped text says of ids: all integers or all strings, without blanks beside them."""
+    texts = [str(id_).strip(" \t") for id_ in ids]
     try:
         numbers = [int(text) for text in texts]
     except ValueError:
@@ -322,3 +325,21 @@ def test_a_large_table_with_repeated_pairs(tmp_path: Path) -> None:
     assert ratings.frame.sort("user_id", "item_id").equals(
         expected.cast({"rating": pl.Float32}).sort("user_id", "item_id")
     )
+
+
+@pytest.mark.parametrize(("name", "mark"), [("a.inter", "\t"), ("ratings.dat", "::")])
+def test_quotes_are_letters_where_nothing_is_quoted(tmp_path: Path, name: str, mark: str) -> None:
+    path = tmp_path / name
+    rows = [("a", '7" single', 3.0), ("b", '12" maxi', 4.0), ('"c', "d", 5.0)]
+    lines = [mark.join(map(str, row)) + "\n" for row in rows]
+    path.write_text("".join([INTER.replace("\ttimestamp:float", "")] * (mark == "\t") + lines))
+    assert read_ratings(path).frame.rows() == rows
+
+
+def test_blanks_are_no_part_of_an_id_or_of_a_titles(tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text("user, item, rating\nann, a b, 3\n bob ,007, 4\n")
+    (tmp_path / "movies.csv").write_text("movieId,title\n a b ,Babe\n007,Bond\n")
+    ratings = read_ratings(tmp_path / "ratings.csv")
+    assert ratings.frame.rows() == [("ann", "a b", 3.0), ("bob", "007", 4.0)]
+    assert ratings.titles is not None
+    assert ratings.titles.rows() == [("a b", "Babe"), ("007", "Bond")]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from evichain.errors import ModelError
 from evichain.evidence.plan import make_plan
@@ -149,6 +150,20 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "checkpoint.safetensors").write_bytes(b"half a file")
     with pytest.raises(ModelError, match="no readable checkpoint"):
         a_trainer().train(tmp_path, resume=True)
+
+
+def test_a_checkpoint_of_before_the_last_look_was_kept_goes_on(tmp_path: Path) -> None:
+    first = a_trainer()
+    assert first.train(tmp_path).last_rmse == pytest.approx(first.validation_rmse())
+    path = tmp_path / "checkpoint.safetensors"
+    with safe_open(path, framework="pt") as file:
+        meta = file.metadata()
+    progress = json.loads(meta["progress"])
+    del progress["last_rmse"]
+    save_file(load_file(path), path, {**meta, "progress": json.dumps(progress)})
+    again = a_trainer()
+    assert again.train(tmp_path, resume=True).last_rmse is None
+    assert all(torch.equal(a, b) for a, b in zip(weights(first), weights(again), strict=True))
 
 
 def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:

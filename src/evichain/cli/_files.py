@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from evichain.cli._errors import OutputError
+from evichain.errors import EvichainError
 from evichain.places import beside
 
 SPLITS = ("csv", "parquet", "ndjson")
@@ -30,17 +31,21 @@ _MADE_UP = "synthetic.json"
 def check_free(path: Path, *, force: bool, folder: bool = False) -> None:
     """Complain of an output that could not be written, before the work is done.
 
-    With `force` a file may be replaced, and a folder that is empty or was made by evichain.
+    With `force` a file may replace a file, and a folder one that is empty or was made by evichain.
 
     Args:
         folder: whether it is to be a folder, which can replace nothing but another.
     """
     check_place(path)
+    if not _is_utf_8(path):
+        what, right = "is a name that is not UTF-8", "Give another name."
+        raise OutputError(what, where=ascii(str(path)), right=right)
     if not (path.exists() or path.is_symlink()):
         return
-    if folder and (path.is_symlink() or not path.is_dir()):
+    if folder != path.is_dir() or (folder and path.is_symlink()):
+        what = "is a link, and no folder" if path.is_symlink() else "is no folder"
         raise OutputError(
-            "is a link, and no folder" if path.is_symlink() else "is no folder",
+            what if folder else "is a folder",
             where=str(path),
             right="Give another name, or remove it yourself.",
         )
@@ -53,6 +58,14 @@ def check_free(path: Path, *, force: bool, folder: bool = False) -> None:
             where=str(path),
             right="Give another name, or remove it yourself.",
         )
+
+
+def _is_utf_8(path: Path) -> bool:
+    """Whether a name can be said in text, as those have to that polars writes to."""
+    try:
+        return bool(str(path).encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_ours(folder: Path) -> bool:
@@ -91,16 +104,34 @@ def check_place(path: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path, *, force: bool) -> Iterator[Path]:
-    """A name to write to, beside the final one; renamed to it at the end, removed on an error."""
-    check_free(path, force=force)
+def replacing(path: Path, *, force: bool, folder: bool = False) -> Iterator[Path]:
+    """A name to write to, beside the final one; renamed to it at the end, removed on an error.
+
+    Args:
+        folder: whether it is to be a folder, which can replace nothing but another.
+    """
+    check_free(path, force=force, folder=folder)
+    made = path
     try:
         with beside(path) as made:
             yield made
-    except OSError as error:
-        what = f"cannot be written ({error.strerror or error})"
+    except EvichainError as error:
+        # Whoever writes knows the name beside alone, which nobody has asked for.
+        what, where = (said.replace(str(made), str(path)) for said in (error.what, error.where))
+        raise type(error)(what, where=where, right=error.right) from error
+    except Exception as error:
+        if not _is_of_writing(error):
+            raise
+        said = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason"])[0]
         right = "Choose a place that can be written to and has room."
-        raise OutputError(what, where=str(path), right=right) from error
+        raise OutputError(f"cannot be written ({said})", where=str(path), right=right) from error
+
+
+def _is_of_writing(error: Exception) -> bool:
+    """Whether it is what files or polars say when something cannot be written."""
+    from polars.exceptions import PolarsError
+
+    return isinstance(error, OSError | PolarsError)
 
 
 def folder_size(folder: Path) -> int:

@@ -6,15 +6,21 @@ from pathlib import Path
 import polars as pl
 
 from evichain.errors import DataError
+from evichain.ratings._cleaning import BLANKS, ROW
 from evichain.ratings._columns import ITEM, USER, match
+from evichain.ratings._containers import NO_FILE, check_name
 
 _RIGHT = "A header names the columns user_id and item_id (or userId, movieId, …)."
 _TEXT = {".csv": ",", ".tsv": "\t"}
 _LINES = (".ndjson", ".jsonl")
+_BLANK = "whether the row is blank"
 
 
 def read_pairs(path: Path) -> pl.DataFrame:
-    """The columns user_id and item_id of a CSV, TSV, Parquet or NDJSON file, in its order."""
+    """The columns user_id and item_id of a CSV, TSV, Parquet or NDJSON file, in its order.
+
+    Of text, blank lines are no pairs, and blanks beside a comma are no part of an id.
+    """
     where = str(path)
     frame = _read(path, where)
     columns = match(frame.columns, where=where, wanted=(USER, ITEM))
@@ -24,20 +30,28 @@ def read_pairs(path: Path) -> pl.DataFrame:
         raise DataError(
             f"no column for {' or '.join(missing)} among {named}", where=where, right=_RIGHT
         )
-    frame = frame.select(pl.col(columns[column]).alias(column) for column in (USER, ITEM))
+    text = path.suffix.lower() in _TEXT
+    blank = pl.all_horizontal(pl.all().is_null()) if text else pl.lit(False)
+    ids = (pl.col(columns[column]).alias(column) for column in (USER, ITEM))
+    frame = frame.select(blank.alias(_BLANK), *ids).with_row_index(ROW, 2 if text else 1)
+    frame = frame.filter(~pl.col(_BLANK)).drop(_BLANK)
     if frame.is_empty():
         raise DataError("no pairs in it", where=where, right="Each row is a user and an item.")
-    lacking = frame.select(pl.any_horizontal(pl.all().is_null()))[:, 0]
-    if lacking.any():
-        row = (lacking.arg_max() or 0) + (2 if path.suffix.lower() in _TEXT else 1)
-        raise DataError("an id is missing", where=f"{where}, row {row}", right=_RIGHT)
-    return frame
+    if text:
+        frame = frame.with_columns(pl.col(USER, ITEM).str.strip_chars(BLANKS).replace("", None))
+    lacking = frame.filter(pl.any_horizontal(pl.col(USER, ITEM).is_null()))
+    if not lacking.is_empty():
+        raise DataError("an id is missing", where=f"{where}, row {lacking[ROW][0]}", right=_RIGHT)
+    return frame.drop(ROW)
 
 
 def _read(path: Path, where: str) -> pl.DataFrame:
     suffix = path.suffix.lower()
+    check_name(path)
     if not path.is_file():
-        raise DataError("no such file", where=where, right="Check the path.")
+        missing = "no such file", "Check the path."
+        what, right = NO_FILE if path.exists() and not path.is_dir() else missing
+        raise DataError(what, where=where, right=right)
     try:
         if suffix in _TEXT:
             # All as text, so that ids come back as they went in.

@@ -72,7 +72,8 @@ def run_processes(count: int, arguments: Sequence[str], run: Path | None) -> NoR
 def _started(count: int, arguments: Sequence[str], folder: Path) -> Iterator[Workers]:
     """The processes; whatever happens, none is left behind."""
     workers: Workers = []
-    command = [sys.executable, "-m", "evichain", *arguments]
+    # -P: a file in the current folder that is called as a module is stays out of it.
+    command = [sys.executable, "-P", "-m", "evichain", *arguments]
     before = signal.signal(signal.SIGTERM, _leave)
     try:
         for rank in range(count):

@@ -102,22 +102,28 @@ def convert(
     from evichain.resources import peak_bytes
 
     suffix = table_suffix(out, _GRAPH)
-    check_free(out, force=force, folder=suffix == _GRAPH)
-    with replacing(out, force=force) as beside:
+    with replacing(out, force=force, folder=suffix == _GRAPH) as beside:
         if suffix != _GRAPH:
             ratings = load_ratings(data)
             write_table(ratings.frame, beside)
-            count = len(ratings)
+            count, dropped = len(ratings), ratings.duplicates
         else:
-            count = _write_graph(data, beside)
+            count, dropped = _write_graph(data, beside)
+    if dropped:
+        note(f"{data}: {dropped:,} earlier ratings of a pair were dropped")
     if json:
-        print_json({"data": data, "written": out, "ratings": count, "peak_bytes": peak_bytes()})
+        found = {"data": data, "written": out, "ratings": count, "duplicates": dropped}
+        print_json({**found, "peak_bytes": peak_bytes()})
     else:
         note(f"{out}: {count:,} ratings of {data}")
 
 
-def _write_graph(data: str, folder: Path) -> int:
-    """Parquet by way of buckets on disk, however large; all else in memory."""
+def _write_graph(data: str, folder: Path) -> tuple[int, int]:
+    """Parquet by way of buckets on disk, however large; all else in memory.
+
+    Returns:
+        How many ratings were written, and how many earlier ones of a pair dropped.
+    """
     from evichain.ratings.catalogue import load_ratings, local_path
     from evichain.ratings.conversion import convert_parquet
     from evichain.ratings.graph import Graph
@@ -126,10 +132,8 @@ def _write_graph(data: str, folder: Path) -> int:
     if converted is None:
         ratings = load_ratings(data)
         Graph.build(ratings).save(folder)
-        return len(ratings)
-    if converted.duplicates:
-        note(f"{data}: {converted.duplicates:,} earlier ratings of a pair were dropped")
-    return converted.ratings
+        return len(ratings), ratings.duplicates
+    return converted.ratings, converted.duplicates
 
 
 @verb.command(
@@ -168,7 +172,7 @@ def generate(
 
     check_free(out, force=force, folder=True)
     made = Synthetic(ratings, users, items, rank, noise, seed)
-    with replacing(out, force=force) as beside:
+    with replacing(out, force=force, folder=True) as beside:
         card = made.write(beside, progress=True)
     if json:
         print_json({"written": out, **card, "peak_bytes": peak_bytes()})
@@ -210,7 +214,7 @@ def split(
     parts = {"train": parted.train, "test": parted.test}
     if parted.later is not None:
         parts["later"] = parted.later
-    with replacing(out, force=force) as beside:
+    with replacing(out, force=force, folder=True) as beside:
         beside.mkdir()
         for name, part in parts.items():
             write_table(part.frame, beside / f"{name}.{format}")

@@ -85,6 +85,10 @@ def recommend(
             raise OptionError("is not for --everyone", where="--caution", right="Leave it out.")
         list_everyone(model, out, n, exclude_seen=not include_seen, force=force, json=json)
         return
+    if similar_to is not None:
+        for given, option in ((caution, "--caution"), (include_seen, "--include-seen")):
+            if given:
+                raise OptionError("is not for --similar-to", where=option, right="Leave it out.")
     pairs = _parsed(rated or [])
 
     from evichain.ratings import Side

@@ -120,7 +120,7 @@ def train(
         model.add(parts.later.on(model.graph.scale))
     model.training |= {"data": data, "split": name, "split_seed": seed if name else None}
     if out is not None:
-        with replacing(out, force=force) as beside:
+        with replacing(out, force=force, folder=True) as beside:
             model.save(beside)
     evaluation, seen = None, None
     if tested is not None:

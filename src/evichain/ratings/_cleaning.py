@@ -11,6 +11,8 @@ from evichain.ratings._columns import ITEM, RATING, TIMESTAMP, USER, resolve
 from evichain.ratings._duplicates import drop_duplicates
 
 ROW = "number of the row"
+BLANKS = " \t"
+"""What may stand beside an id in a text file and is no part of it."""
 
 _SAMPLE = 1000
 _WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
@@ -28,11 +30,13 @@ class RawTable:
         where: the file, as said in messages.
         separator: what stands between the columns of a text file, where integers have to be
             recognized; empty for typed tables.
+        quoted: whether quotes in a text file hold a column together, or are as any letter.
     """
 
     rows: pl.LazyFrame
     where: str
     separator: str = ""
+    quoted: bool = True
 
 
 def clean(table: RawTable) -> tuple[pl.DataFrame, int]:
@@ -73,7 +77,7 @@ def expressions(
     whole: dict[str, pl.Expr] = {}
     sample = rows.head(_SAMPLE).collect() if table.separator else pl.DataFrame()
     for column in (USER, ITEM):
-        as_is = exact[column] = _id(column, types[column], table.where)
+        as_is = exact[column] = _id(column, types[column], table)
         if table.separator:
             as_integer = as_is.cast(pl.Int64, strict=False)
             round_trip = (as_integer.cast(pl.String) == as_is).fill_null(False)
@@ -98,13 +102,19 @@ def _typed(rows: pl.LazyFrame, types: dict[str, pl.DataType], table: RawTable) -
     )
     for column in whole:
         if not frame.drop_in_place(f"{column} whole").all():
-            text = rows.select(pl.col(column).cast(pl.String)).collect(engine="streaming")[column]
+            text = rows.select(as_text(column, table)).collect(engine="streaming")[column]
             frame = frame.with_columns(text.alias(column))
     # Column by column, so that the chunks of one are free before the next is copied.
     return pl.DataFrame([frame.drop_in_place(column).rechunk() for column in exact])
 
 
-def _id(column: str, dtype: pl.DataType, where: str) -> pl.Expr:
+def as_text(column: str, table: RawTable) -> pl.Expr:
+    """Ids as text; blanks beside a comma belong to the file and not to the id."""
+    text = pl.col(column).cast(pl.String, strict=False)
+    return text.str.strip_chars(BLANKS) if table.separator else text
+
+
+def _id(column: str, dtype: pl.DataType, table: RawTable) -> pl.Expr:
     value = pl.col(column)
     if dtype.is_integer():
         return value.cast(pl.Int64, strict=False)
@@ -113,9 +123,9 @@ def _id(column: str, dtype: pl.DataType, where: str) -> pl.Expr:
         whole = value.cast(pl.Float64).cast(pl.Int64, strict=False)
         return pl.when(whole == value).then(whole)
     if dtype == pl.String or isinstance(dtype, (pl.Categorical, pl.Enum, pl.Binary, pl.Null)):
-        return value.cast(pl.String, strict=False)
+        return as_text(column, table)
     raise DataError(
-        f"column {column} has type {dtype}", where=where, right="Ids are integers or strings."
+        f"column {column} has type {dtype}", where=table.where, right="Ids are integers or strings."
     )
 
 
@@ -176,7 +186,7 @@ def check(frame: pl.DataFrame, table: RawTable, names: dict[str, str], first: in
         values = frame[column]
         bad = values.is_null()
         if values.dtype == pl.String:
-            bad |= values == ""
+            bad |= values.str.strip_chars(BLANKS) == ""
         if bad.any():
             fail(bad, column, f"{column} {{}} is no id", "Ids are text or integers.")
     bad = ~frame[RATING].is_finite().fill_null(False)
@@ -197,7 +207,7 @@ def _fail(
     raw = table.rows.select(ROW, names[column]).slice(position, 1).collect()
     row: dict[str, Any] = raw.row(0, named=True)
     value = row[names[column]]
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value.strip()):
         what = f"{column} is missing"
     said = repr(value)
     raise DataError(

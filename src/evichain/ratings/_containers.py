@@ -20,6 +20,11 @@ from evichain.errors import DataError
 
 PACKED = (".gz", ".zst")
 AGAIN = "Copy or download it again."
+NO_FILE = (
+    "is a pipe or a device, not a file",
+    "Write it to a file first: it is read more than once.",
+)
+"""What is wrong with a path, and what would be right."""
 _PIECE = 1 << 20
 # Zstandard can say 128 KiB in 4 bytes, and gives all that a piece of input unpacks to at once.
 _ZSTD_PIECE = 1 << 12
@@ -148,10 +153,23 @@ def damaged(where: str, error: Exception) -> DataError:
     )
 
 
+def check_name(path: Path) -> None:
+    """Refuse a name that cannot be said in text: not everything can open it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            "has a name that is not UTF-8", where=ascii(str(path)), right="Give it another name."
+        ) from None
+
+
 @contextmanager
 def open_files(path: Path) -> Iterator[tuple[Files, str | None]]:
     """The files at a path, and which of them was meant if the path names one."""
+    check_name(path)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise DataError(NO_FILE[0], where=str(path), right=NO_FILE[1])
         with tempfile.TemporaryDirectory(prefix="evichain-") as temporary:
             if path.is_dir():
                 yield Files(path, Path(temporary), None), None

@@ -3,7 +3,8 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,9 +13,13 @@ import polars as pl
 from evichain.errors import DataError
 from evichain.ratings._cleaning import RawTable
 from evichain.ratings._containers import AGAIN
-from evichain.ratings._formats import OFFER, SAVE
+from evichain.ratings._formats import COLON, CR_ALONE, OFFER, SAVE
 
 _NOT_UTF_8 = "is not UTF-8 text"
+_QUOTES = 'A column with a quote in it is quoted, and that quote is doubled: "7"" single".'
+
+Fault = tuple[int, str, str]
+"""The row, what is wrong with it, and what would be right."""
 
 
 @contextmanager
@@ -27,8 +32,7 @@ def faults_explained(path: Path, table: RawTable) -> Iterator[None]:
         said = (str(error).splitlines() or [type(error).__name__])[0]
         row, what, right = 0, "", OFFER
         if not _is_parquet(path):
-            row, what = _first_fault(path, table.separator)
-            right = SAVE if what == _NOT_UTF_8 else OFFER
+            row, what, right = _first_fault(path, table) or (0, "", OFFER)
         elif not isinstance(error, pl.exceptions.SchemaError):  # which parts have that differ
             right = AGAIN
         raise DataError(
@@ -43,39 +47,86 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _first_fault(path: Path, separator: str) -> tuple[int, str]:
+def _first_fault(path: Path, table: RawTable) -> Fault | None:
     """The first row that cannot be part of the file: slow, and only gone through on errors."""
-    with path.open("rb") as file:
-        text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
-        return _text_fault(text, separator) if separator else _json_fault(text)
+    looks = (_line_fault, _column_fault) if table.separator else (_json_fault,)
+    found = []
+    for look in looks:
+        with path.open("rb") as file:
+            text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+            found.append(look(text, table))
+    return min(filter(None, found), key=lambda fault: fault[0], default=None)
 
 
-def _text_fault(text: io.TextIOWrapper, separator: str) -> tuple[int, str]:
+def _line_fault(lines: Iterable[str], table: RawTable) -> Fault | None:
+    """The first row with a line end or a quote where none belongs."""
+    row, opened = 0, False
+    for line in lines:
+        row += not opened
+        if line.endswith("\r"):
+            return row, *CR_ALONE
+        if not table.quoted or '"' not in line:
+            continue
+        after = _opened(line.rstrip("\r\n"), table.separator, opened)
+        if after is None:
+            return row, "has a quote where none belongs", _QUOTES
+        opened = after
+    return (row, "has a quote that is not closed", _QUOTES) if opened else None
+
+
+def _opened(line: str, separator: str, opened: bool) -> bool | None:
+    """Whether a column is open at the end of a line; None where a quote stands wrong.
+
+    Args:
+        opened: whether one is at its beginning.
+    """
+    mark = re.escape(separator)
+    bare = rf'[^"{mark}]+(?:"[^"{mark}]*"[^"{mark}]*)*'
+    begun = r'"(?:[^"]|"")*'
+    rest = rf'(?:{mark}(?:{bare}|{begun}"|))*'
+    text = f'"{line}' if opened else line
+    if re.fullmatch(rf'(?:{bare}|{begun}"|){rest}', text):
+        return False
+    # An open column is the last of its line.
+    last = rf"(?:(?:{bare}|{begun}\"|){rest}{mark})?{begun}"
+    return True if re.fullmatch(last, text) else None
+
+
+def _column_fault(text: Iterable[str], table: RawTable) -> Fault | None:
+    """The first row that is not UTF-8, or has more columns than the first."""
     width = 0
     try:
-        for row, fields in enumerate(csv.reader(text, delimiter=separator[0]), start=1):
+        for row, fields in enumerate(_fields(text, table), start=1):
             if _undecoded("".join(fields)):
-                return row, _NOT_UTF_8
+                return row, _NOT_UTF_8, SAVE
+            if table.separator == "::" and ":" in "".join(fields):
+                return row, *COLON
             width = width or len(fields)
             if len(fields) > width:
-                count = len(fields[:: len(separator)])
-                right = len(range(0, width, len(separator)))
-                return row, f"has {count} columns where the first row has {right}"
-    except csv.Error as error:
-        return 0, f"is no table of text ({error})"
-    return 0, ""
+                what = f"has {len(fields)} columns where the first row has {width}"
+                return row, what, OFFER
+    except csv.Error:  # a column of a hundred thousand letters, after a quote that is not closed
+        return None
+    return None
 
 
-def _json_fault(lines: io.TextIOWrapper) -> tuple[int, str]:
+def _fields(text: Iterable[str], table: RawTable) -> Iterable[list[str]]:
+    if table.quoted:
+        return csv.reader(text, delimiter=table.separator)
+    stripped = (line.rstrip("\r\n") for line in text)
+    return (line.split(table.separator) if line else [] for line in stripped)
+
+
+def _json_fault(lines: Iterable[str], table: RawTable) -> Fault | None:
     for row, line in enumerate(lines, start=1):
         if _undecoded(line):
-            return row, _NOT_UTF_8
+            return row, _NOT_UTF_8, SAVE
         try:
             if line.strip() and not isinstance(json.loads(line), dict):
-                return row, "is no JSON object"
+                return row, "is no JSON object", OFFER
         except ValueError as error:
-            return row, f"is no JSON ({error})"
-    return 0, ""
+            return row, f"is no JSON ({error})", OFFER
+    return None
 
 
 def _undecoded(text: str) -> bool:

@@ -15,6 +15,9 @@ FORMATS = ("csv", "tsv", "dat", "inter", "parquet", "ndjson")
 
 OFFER = "Ratings are read from CSV, TSV, Parquet, NDJSON, u.data, ratings.dat and .inter files."
 SAVE = "Save it as UTF-8."
+CR_ALONE = "ends in CR alone", "Save it with lines that end in LF or in CR LF."
+COLON = "has a colon that is none of `::`", "Write it as CSV, or choose ids without colons."
+"""What may be wrong with a row, and what would be right."""
 
 _BY_SUFFIX = {
     ".csv": "csv",
@@ -109,7 +112,8 @@ def _scan_text(path: Path, text: str, where: str, format: str | None) -> RawTabl
     separator = _separator(lines[above], format, where)
     # polars takes one character: `::` is read as `:` twice, with an empty column between.
     step = len(separator)
-    fields = next(csv.reader([lines[above]], delimiter=separator[0]))[::step]
+    quoted = format != "inter" and separator != "::"
+    fields = _fields(lines[above], separator, quoted, f"{where}, row {above + 1}")
     header = _is_header(fields)
     if header:
         # Of a name that is there twice, before the second is made another.
@@ -121,6 +125,7 @@ def _scan_text(path: Path, text: str, where: str, format: str | None) -> RawTabl
         has_header=False,
         skip_lines=above + header,
         separator=separator[0],
+        quote_char='"' if quoted else None,
         schema=dict.fromkeys(columns, pl.String),
         glob=False,
         missing_columns="insert",
@@ -132,7 +137,19 @@ def _scan_text(path: Path, text: str, where: str, format: str | None) -> RawTabl
         ~pl.all_horizontal(pl.col(columns).is_null())
     )
     named = (pl.col(column).alias(n) for column, n in zip(columns[::step], names, strict=True))
-    return RawTable(rows.select(ROW, *named), where, separator)
+    return RawTable(rows.select(ROW, *named), where, separator, quoted)
+
+
+def _fields(line: str, separator: str, quoted: bool, where: str) -> list[str]:
+    """The columns of a file's first line."""
+    if "\r" in line:
+        raise DataError(CR_ALONE[0], where=where, right=CR_ALONE[1])
+    if quoted:
+        return next(csv.reader([line], delimiter=separator))
+    fields = line.split(separator)
+    if separator == "::" and ":" in "".join(fields):
+        raise DataError(COLON[0], where=where, right=COLON[1])
+    return fields
 
 
 def _separator(first: str, format: str | None, where: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from evichain.ratings._cleaning import ROW, RawTable, check, expressions, no_ratings
+from evichain.ratings._cleaning import ROW, RawTable, as_text, check, expressions, no_ratings
 from evichain.ratings._columns import TIMESTAMP, resolve
 
 PIECE = 1 << 20
@@ -36,7 +36,7 @@ class Stream:
         exact, whole = expressions(rows, types, table)
         for column, holds in whole.items():
             if not _only(rows, holds.all()):
-                exact[column] = pl.col(column).cast(pl.String)
+                exact[column] = as_text(column, table)
         self.timed = TIMESTAMP in names
         self._typed = rows.select(kept.alias(column) for column, kept in exact.items())
         self._table, self._names, self._piece = table, names, piece

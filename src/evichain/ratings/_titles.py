@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 import polars as pl
 
 from evichain.errors import DataError
+from evichain.ratings._cleaning import BLANKS
 from evichain.ratings._columns import ITEM, candidates, plain
 from evichain.ratings._containers import PACKED, Files
 
@@ -94,5 +95,8 @@ def _titles(table: pl.DataFrame, item_type: pl.DataType) -> pl.DataFrame | None:
         when = pl.col(year).cast(pl.String).str.extract(r"^\s*(\d{4})")
         bare = when.is_null() | text.str.contains(_YEAR_AT_END.pattern)
         text = pl.when(bare).then(text).otherwise(text + " (" + when + ")")
-    titles = table.select(pl.col(item).cast(item_type, strict=False).alias(ITEM), text.alias(TITLE))
+    known = pl.col(item)
+    if table.schema[item] == pl.String:
+        known = known.str.strip_chars(BLANKS)
+    titles = table.select(known.cast(item_type, strict=False).alias(ITEM), text.alias(TITLE))
     return titles.drop_nulls().unique(ITEM, keep="first", maintain_order=True)

@@ -10,8 +10,8 @@ What comes out is, byte for byte, what building the graph in memory and saving i
 """
 
 import shutil
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from evichain.errors import DataError
 from evichain.kernels import Floats, Ints, Longs, kernel
 from evichain.progress import progress as progress_bar
 from evichain.ratings._columns import RATING, TIMESTAMP
@@ -70,7 +71,8 @@ def convert_parquet(
         advance = stack.enter_context(
             progress_bar("Converting", 4 * stream.rows, enabled=progress, unit="rows")
         )
-        folder.mkdir(parents=True)
+        with _writing(folder):
+            folder.mkdir(parents=True)
         counted = [_Count(side) for side in Side]
         for rows in stream:
             for count in counted:
@@ -79,13 +81,26 @@ def convert_parquet(
         ids = [count.ids() for count in counted]
         conversion = _Conversion(folder, stream, ids, [c.degrees() for c in counted], bucket)
         conversion.spill(advance)
-        conversion.write_users(advance)
-        conversion.write_items(advance)
-        save_card(folder, conversion.scale, conversion.mean, titles(ids[Side.ITEM].values.dtype))
-        for side in Side:
-            save_ids(folder, side, ids[side])
+        named = titles(ids[Side.ITEM].values.dtype)
+        with _writing(folder):
+            conversion.write_users(advance)
+            conversion.write_items(advance)
+            save_card(folder, conversion.scale, conversion.mean, named)
+            for side in Side:
+                save_ids(folder, side, ids[side])
     kept = conversion.kept
     return Converted(kept, len(ids[0]), len(ids[1]), stream.rows - kept)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Tells what cannot be written from what cannot be read."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        said = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason"])[0]
+        right = "Choose a place that can be written to and has room."
+        raise DataError(f"cannot be written ({said})", where=str(folder), right=right) from error
 
 
 class _Count:
@@ -123,7 +138,8 @@ class _Conversion:
     ) -> None:
         self._folder, self._stream, self._ids = folder, stream, ids
         self._scratch = folder / "buckets"
-        self._scratch.mkdir()
+        with _writing(folder):
+            self._scratch.mkdir()
         timed = (stream.timed, False)
         self._buckets = [
             Buckets(self._scratch, side, degrees[side], bucket, timed=timed[side]) for side in Side
@@ -136,7 +152,8 @@ class _Conversion:
         for rows in self._stream:
             index = [self._ids[side].encode(rows[side.column]) for side in Side]
             times = rows[TIMESTAMP].to_numpy() if self._stream.timed else None
-            self._buckets[Side.USER].put(index[0], index[1], rows[RATING].to_numpy(), times)
+            with _writing(self._folder):
+                self._buckets[Side.USER].put(index[0], index[1], rows[RATING].to_numpy(), times)
             advance(len(rows))
 
     def write_users(self, advance: Advance) -> None:

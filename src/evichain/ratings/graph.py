@@ -15,15 +15,25 @@ import polars as pl
 
 from evichain.errors import DataError, ModelError
 from evichain.kernels import Floats, Ints, Longs
-from evichain.ratings.ids import Id, Ids
+from evichain.ratings.ids import Id, Ids, check_ids
 from evichain.ratings.rows import Rows, build_rows, check_rows, merge_rows
-from evichain.ratings.scale import Scale
+from evichain.ratings.scale import Scale, check_scale
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 
 _FORMAT = 1
 _CARD = "graph.json"
+_TITLES = "titles.parquet"
 _ARRAYS = ("indptr", "indices", "codes")
+_DAMAGED = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+)
 
 
 @dataclass(frozen=True)
@@ -166,19 +176,15 @@ class Graph:
             for side in Side:
                 frame = pl.read_parquet(folder / f"{side.noun}_ids.parquet", glob=False)
                 ids.append(Ids(frame["id"], _map(folder, side, "keys")))
+                check_ids(ids[-1])
                 rows.append(Rows(*(_map(folder, side, array) for array in _ARRAYS)))
             levels = np.load(folder / "levels.npy", allow_pickle=False)
-            titles = folder / "titles.parquet"
-            graph = cls(
-                (ids[0], ids[1]),
-                (rows[0], rows[1]),
-                Scale(levels, float(meta["low"]), float(meta["high"])),
-                float(meta["mean"]),
-                pl.read_parquet(titles, glob=False) if titles.exists() else None,
-            )
-            check_rows(graph.rows, [ids.keys for ids in graph.ids], levels)
-            return graph
-        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+            scale = Scale(levels, float(meta["low"]), float(meta["high"]))
+            check_scale(scale)
+            check_rows((rows[0], rows[1]), [one.keys for one in ids], levels)
+            titles = _load_titles(folder / _TITLES)
+            return cls((ids[0], ids[1]), (rows[0], rows[1]), scale, float(meta["mean"]), titles)
+        except _DAMAGED as error:
             raise ModelError(
                 f"no readable graph ({error})",
                 where=str(folder),
@@ -200,15 +206,27 @@ def save_ids(folder: Path, side: Side, ids: Ids) -> None:
 def save_card(folder: Path, scale: Scale, mean: float, titles: pl.DataFrame | None) -> None:
     """Write what is no array of a side; with it, the folder is a graph."""
     if titles is not None:
-        titles.write_parquet(folder / "titles.parquet")
+        titles.write_parquet(folder / _TITLES)
     np.save(folder / "levels.npy", scale.levels)
     meta = {"format": _FORMAT, "low": scale.low, "high": scale.high, "mean": mean}
     (folder / _CARD).write_text(json.dumps(meta, indent=2) + "\n")
 
 
 def _map(folder: Path, side: Side, array: str) -> np.ndarray:
-    mapped: np.ndarray = np.load(array_path(folder, side, array), mmap_mode="r", allow_pickle=False)
+    path = array_path(folder, side, array)
+    mapped: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not isinstance(mapped, np.ndarray):  # but what `np.load` makes of an archive
+        raise ValueError(f"{path.name} is no array")
     return mapped
+
+
+def _load_titles(path: Path) -> pl.DataFrame | None:
+    if not path.exists():
+        return None
+    titles = pl.read_parquet(path, glob=False)
+    if not {"item_id", "title"} <= set(titles.columns):
+        raise ValueError(f"{path.name} without the columns item_id and title")
+    return titles
 
 
 def _joined(old: pl.DataFrame | None, new: pl.DataFrame | None, items: Ids) -> pl.DataFrame | None:

@@ -17,6 +17,8 @@ from evichain.kernels import Ints, Keys
 
 Id = int | str
 UNKNOWN = -1
+_SAMPLE = 1000
+_TOO_LARGE = 2**63
 
 
 def stable_key(identifier: Id) -> int:
@@ -58,14 +60,20 @@ class Ids:
         return self.values.dtype.is_integer()
 
     def native(self, identifier: object) -> Id | None:
-        """The id in this side's type: "7" and 7 mean the same; None when it cannot be one."""
+        """The id in this side's type: "7" and 7 mean the same; None when it cannot be one.
+
+        So do 7 and 7.0, as in tables that carry whole numbers as floats.
+        """
         if not self.integers:
             return str(identifier)
+        if isinstance(identifier, float | np.floating) and identifier.is_integer():
+            identifier = int(identifier)
         try:
             number = int(identifier)  # type: ignore[call-overload]
         except (TypeError, ValueError, OverflowError):
             return None
-        return number if str(number) == str(identifier) else None
+        fits = -_TOO_LARGE <= number < _TOO_LARGE
+        return number if fits and str(number) == str(identifier) else None
 
     def index(self, identifiers: Iterable[object]) -> Ints:
         """The index of each id; UNKNOWN for those not here."""
@@ -119,6 +127,25 @@ class Ids:
         numbers = pl.int_range(len(self), dtype=pl.Int32, eager=True)
         encoded = column.replace_strict(self.values, numbers, return_dtype=pl.Int32)
         return np.asarray(encoded.to_numpy(), np.int32)
+
+
+def check_ids(ids: Ids) -> None:
+    """Refuse ids read from elsewhere that are not those of their keys.
+
+    Raises:
+        ValueError: what does not fit.
+    """
+    values, keys = ids.values, ids.keys
+    if not (ids.integers or values.dtype == pl.String):
+        raise ValueError(f"ids of type {values.dtype}")
+    if values.null_count() or values.n_unique() != len(values):
+        raise ValueError("ids that are missing, or there twice")
+    if len(values) != len(keys):
+        raise ValueError(f"{len(values)} ids but {len(keys)} keys")
+    # Some tell files of two graphs apart; all would take a second a million.
+    for place in np.linspace(0, len(keys) - 1, min(len(keys), _SAMPLE)).astype(np.int64).tolist():
+        if stable_key(values[place]) != keys[place]:
+            raise ValueError(f"the key of {values[place]!r} is that of another id")
 
 
 def _encode_integers(column: pl.Series, values: pl.Series) -> Ints:

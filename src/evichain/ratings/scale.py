@@ -103,6 +103,21 @@ class Scale:
         return Scale(self.levels, low, high)
 
 
+def check_scale(scale: Scale) -> None:
+    """Refuse a scale read from elsewhere that ratings could not be decoded with.
+
+    Raises:
+        ValueError: what is wrong with it.
+    """
+    levels = scale.levels
+    if not isinstance(levels, np.ndarray) or levels.dtype != np.float32 or levels.ndim != 1:
+        raise ValueError("levels that are no row of 32-bit numbers")
+    if len(levels) > MAX_LEVELS or not np.isfinite(levels).all() or (np.diff(levels) <= 0).any():
+        raise ValueError("levels that do not ascend, or too many of them")
+    if not -math.inf < scale.low <= scale.high < math.inf:
+        raise ValueError(f"a scale from {scale.low} to {scale.high}")
+
+
 def _pieces(codes: Codes) -> Iterator[Codes]:
     """Codes in pieces of a fixed size, so that what is summed does not depend on memory."""
     for start in range(0, len(codes), _PIECE):

@@ -23,13 +23,19 @@ Weights = dict[str, Tensor]
 
 @dataclass
 class Progress:
-    """Where a run is."""
+    """Where a run is.
+
+    Attributes:
+        last_rmse: what the last look at the validation ratings showed; None also in checkpoints
+            of before it was kept.
+    """
 
     step: int = 0
     best_rmse: float | None = None
     best_step: int = 0
     seconds: float = 0.0
     finished: bool = False
+    last_rmse: float | None = None
 
 
 def snapshot(chain: Chain) -> Weights:

@@ -323,7 +323,7 @@ class Trainer:
             calibrate(self.chain, self.pool, self.policy, (users, items), ratings)
 
     def _look(self) -> float:
-        rmse = self.validation_rmse()
+        rmse = self.progress.last_rmse = self.validation_rmse()
         if self.progress.best_rmse is None or rmse < self.progress.best_rmse:
             self.progress.best_rmse, self.progress.best_step = rmse, self.progress.step
             if self.settings.patience:

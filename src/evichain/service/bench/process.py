@@ -32,7 +32,8 @@ class Server:
         options: Sequence[str] = (),
         core: int | None = None,
     ) -> None:
-        self._command = [sys.executable, "-m", "evichain", "serve", str(model), "--store", store]
+        program = [sys.executable, "-P", "-m", "evichain"]
+        self._command = [*program, "serve", str(model), "--store", store]
         self._command += ["--port", "0", "--rate", "0", *options]
         self._log, self._core = log, core
         self._process: subprocess.Popen[bytes] | None = None
