@@ -343,3 +343,10 @@ def test_blanks_are_no_part_of_an_id_or_of_a_titles(tmp_path: Path) -> None:
     assert ratings.frame.rows() == [("ann", "a b", 3.0), ("bob", "007", 4.0)]
     assert ratings.titles is not None
     assert ratings.titles.rows() == [("a b", "Babe"), ("007", "Bond")]
+
+
+def test_in_a_typed_table_blanks_are_letters(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.parquet"
+    rows = [(" ", " a", 3.0), ("b ", "a", 4.0)]
+    pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row").write_parquet(path)
+    assert read_ratings(path).frame.rows() == rows

@@ -186,7 +186,7 @@ def check(frame: pl.DataFrame, table: RawTable, names: dict[str, str], first: in
         values = frame[column]
         bad = values.is_null()
         if values.dtype == pl.String:
-            bad |= values.str.strip_chars(BLANKS) == ""
+            bad |= values == ""
         if bad.any():
             fail(bad, column, f"{column} {{}} is no id", "Ids are text or integers.")
     bad = ~frame[RATING].is_finite().fill_null(False)
