@@ -28,9 +28,9 @@ def held() -> Iterator[Hold]:
     def hold(owner: object, method: str) -> Event:
         go, before = Event(), getattr(owner, method)
 
-        def slow(*arguments: object) -> object:
+        def slow(*arguments: object, **options: object) -> object:
             go.wait()
-            return before(*arguments)
+            return before(*arguments, **options)
 
         setattr(owner, method, slow)
         events.append(go)
@@ -226,7 +226,7 @@ def test_who_does_not_take_an_export_gives_its_place_back(
 def test_a_log_names_the_error_behind_a_503(
     live: Following, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def away(*_: object) -> None:
+    def away(*_: object, **__: object) -> None:
         raise StoreUnavailableError("cannot be reached", where="secret-place")
 
     live.store.put = away  # type: ignore[assignment, method-assign]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from evichain.errors import DataError, StoreError
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 from evichain.service.http.limits import Gate
@@ -80,7 +81,7 @@ class Service:
 
         def durable() -> R:
             result = change()
-            self.live.catch_up()
+            self._take_in(self.live.catch_up)
             return result
 
         if not (settled or self.settings.strict):
@@ -91,10 +92,17 @@ class Service:
             raise ProblemError(503, detail, retry_after=self.settings.retry_after)
         try:
             result = await self.work(durable)
-            await self.settling(self.live.settle)
+            await self.settling(self._take_in, self.live.settle)
             return result
         finally:
             self.waiting.leave()
+
+    def _take_in(self, take_in: Callable[[], object]) -> None:
+        """Have what is in the store known here; what is wrong with it is not the asker's fault."""
+        try:
+            take_in()
+        except DataError as error:
+            raise StoreError(error.what, where=error.where, right=error.right) from error
 
     def close(self) -> None:
         """Let go of all threads."""

@@ -20,6 +20,7 @@ from evichain.service.live.recent import Recent
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.titles import Titles
 from evichain.service.store import Store
+from evichain.service.store.kinds import integer
 from evichain.service.store.rows import Change as Stored
 from evichain.service.store.rows import Erased, Rated, Titled, Unrated
 
@@ -105,9 +106,8 @@ class Following:
         index = roster.index(text)
         if index != UNKNOWN:
             return int(text) if text in self._integers[side] else roster[index]
-        if self.model.graph.ids[side].integers and _is_integer(text):
-            return int(text)
-        return text
+        number = integer(text) if self.model.graph.ids[side].integers else None
+        return text if number is None else number
 
     def _settle(self) -> Snapshot:
         live = self._live
@@ -201,14 +201,6 @@ class Following:
                 log.exception("cannot settle what has changed")
                 self._stop.wait(10 * _WAIT)
                 self._news.set()
-
-
-def _is_integer(text: str) -> bool:
-    try:
-        number = int(text)
-    except ValueError:
-        return False
-    return str(number) == text and -(2**63) <= number < 2**63
 
 
 def missing_titles(model: REC, titles: Titles) -> Mapping[Id, str]:

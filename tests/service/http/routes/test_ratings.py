@@ -5,6 +5,7 @@ import pytest
 from tests.service.http.conftest import Caller
 
 from evichain import REC
+from evichain.errors import DataError
 from evichain.ratings.side import Side
 from evichain.service.live.following import Following
 from evichain.service.store import Store
@@ -123,3 +124,26 @@ def test_ids_may_hold_anything_that_the_store_takes(ask: Caller, store: Store) -
     assert users >= {"a/b", "%", "a b", "🎬", "x'; DROP TABLE ratings; --", "007"}
     assert ask("GET", "/v1/users/a%2Fb/ratings").json()["user"] == "a/b"
     assert ask("GET", "/v1/users/a%2Fb/recommendations").status_code == 200
+
+
+def test_what_another_process_wrote_as_text_is_not_put_twice(ask: Caller, store: Store) -> None:
+    store.put([("7777", 5, 2.0)])  # an integer, by the custom of this model
+    assert ask("PUT", "/v1/users/7777/ratings/6", json={"rating": 3}).status_code == 200
+    assert {row.item for row in store.ratings_of(Side.USER, "7777")} == {5, 6}
+    assert store.ratings_of(Side.USER, 7777) == []
+
+
+@pytest.mark.parametrize("settled", ["false", "true"])
+def test_what_is_wrong_in_the_store_is_not_the_fault_of_who_writes(
+    ask: Caller, live: Following, store: Store, settled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise DataError("users 41 and '41' are two", right="Delete one of them.")
+
+    monkeypatch.setattr(live, "settle" if settled == "true" else "catch_up", broken)
+    found = ask("PUT", f"/v1/users/eve/ratings/6?settled={settled}", json={"rating": 3})
+    assert found.status_code == 503
+    assert found.headers["retry-after"]
+    assert "41" not in found.text
+    assert "may have happened" in found.json()["detail"]
+    assert len(store.ratings_of(Side.USER, "eve")) == 1

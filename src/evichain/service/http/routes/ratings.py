@@ -129,12 +129,16 @@ async def written(
     def put() -> Written:
         return service.live.store.put(
             (
-                service.native(Side.USER, user),
-                service.native(Side.ITEM, item),
-                rating,
-                now if at is None else at,
-            )
-            for user, item, rating, at in rows
+                (
+                    service.native(Side.USER, user),
+                    service.native(Side.ITEM, item),
+                    rating,
+                    now if at is None else at,
+                )
+                for user, item, rating, at in rows
+            ),
+            # Another process may have put them meanwhile, in the other kind.
+            adopt=True,
         )
 
     result = await service.write(put, settled=settled)
