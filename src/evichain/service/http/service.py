@@ -26,6 +26,9 @@ class Service:
     """What an application is made of.
 
     Attributes:
+        storing: for whatever needs the store: writes and listings.
+        thinking: for what comes from memory and takes long. It has threads of its own, as those
+            that wait for a store may be away for long.
         waiting: for writes that wait for settling. They may take long: half of all places are
             kept for those who ask.
     """
@@ -33,7 +36,8 @@ class Service:
     live: Following
     settings: Settings
     metrics: Metrics
-    work: Work
+    storing: Work
+    thinking: Work
     settling: Work
     exports: Work
     watch: Work
@@ -54,6 +58,7 @@ class Service:
             live,
             settings,
             metrics,
+            work(settings.threads),
             work(settings.threads),
             # One thread: what it settles, it settles for all who wait.
             work(1, settings.settle_timeout),
@@ -85,13 +90,13 @@ class Service:
             return result
 
         if not (settled or self.settings.strict):
-            return await self.work(durable)
+            return await self.storing(durable)
         if not self.waiting.enter():
             self.metrics.refused.labels("settling").inc()
             detail = "Too many writes are waiting for all that follows from them."
             raise ProblemError(503, detail, retry_after=self.settings.retry_after)
         try:
-            result = await self.work(durable)
+            result = await self.storing(durable)
             await self.settling(self._take_in, self.live.settle)
             return result
         finally:
@@ -106,5 +111,5 @@ class Service:
 
     def close(self) -> None:
         """Let go of all threads."""
-        for work in (self.work, self.settling, self.exports, self.watch):
+        for work in (self.storing, self.thinking, self.settling, self.exports, self.watch):
             work.close()

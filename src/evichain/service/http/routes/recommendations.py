@@ -54,7 +54,7 @@ def router(service: Service) -> APIRouter:
     ) -> models.Recommendations:
         # A list takes less time than handing it to a thread would; its reasons take more.
         if reasons:
-            return await service.work(recommended, who, n, include_seen, caution, reasons)
+            return await service.thinking(recommended, who, n, include_seen, caution, reasons)
         return recommended(who, n, include_seen, caution, reasons)
 
     @routes.get("/users/{user}/recommendations", summary="Recommend to a user")
