@@ -2,12 +2,14 @@
 
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from tests.service.web.actions import FIVE, estimate, find, listed, rate, row, settled
 from tests.service.web.conftest import Visit, Watch
 from tests.service.web.site import HOSTILE, Site
 
+from evichain.ratings.scale import Scale
 from evichain.service.http import Key, Keys, Scope, Settings
 
 
@@ -341,3 +343,15 @@ def test_find_a_film_by_part_of_its_name(visit: Visit) -> None:
     page = visit()
     find(page, "north com", "The Comet of the North")
     expect(row(page, "The Comet of the North").get_by_role("radio").first).to_be_focused()
+
+
+def test_what_can_be_given_is_on_the_scale(visit: Visit) -> None:
+    page = visit()
+    low, high = (float(np.float32(end)) for end in (0.333, 3.7))
+    given = page.evaluate(
+        "async (span) => new (await import('./static/stars.js')).Scale(span).levels",
+        {"low": low, "high": high},
+    )
+    assert (given[0], given[-1]) == (low, 3.7)
+    scale = Scale.of(np.array([low, high], np.float32))
+    assert all(map(scale.holds, given))

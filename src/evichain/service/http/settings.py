@@ -63,7 +63,7 @@ class Settings(BaseModel):
             SettingsError: they do not.
         """
         rating = self.feedback_rating
-        if rating is not None and not scale.low <= rating <= scale.high:
+        if rating is not None and not scale.holds(rating):
             raise SettingsError(
                 f"a feedback rating of {rating:g}",
                 right=f"Ratings of this model go from {scale.low:g} to {scale.high:g}.",

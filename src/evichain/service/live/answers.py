@@ -100,13 +100,13 @@ class Answers:
 
     def guest(self, ratings: Iterable[tuple[str, float]], without: Collection[str] = ()) -> Asker:
         """Someone with these (item, rating) pairs; items that nobody has rated tell nothing."""
-        low, high = self.snapshot.scale.low, self.snapshot.scale.high
+        scale = self.snapshot.scale
         rated: dict[int, float] = {}
         for item, rating in ratings:
-            if not low <= rating <= high:
+            if not scale.holds(rating):
                 raise DataError(
                     f"a rating of {rating:g} for item {item!r}",
-                    right=f"Ratings go from {low:g} to {high:g} here.",
+                    right=f"Ratings go from {scale.low:g} to {scale.high:g} here.",
                 )
             index = self.snapshot.index(Side.ITEM, item)
             if index != UNKNOWN:

@@ -143,7 +143,7 @@ class Following:
     def _cut(self, rating: float) -> float:
         """A rating on the model's scale, whatever others have written to the store."""
         scale = self.model.graph.scale
-        if not scale.low <= rating <= scale.high:
+        if not scale.holds(rating):
             log.warning(_OFF_SCALE, extra={"low": scale.low, "high": scale.high, "ratings": 1})
         return min(max(rating, scale.low), scale.high)
 

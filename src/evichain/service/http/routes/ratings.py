@@ -120,7 +120,7 @@ async def written(
     """Put ratings that are on the scale; those without a time have it now."""
     scale, now = service.live.snapshot.scale, int(time.time())
     for number, (_, _, rating, _) in enumerate(rows, start=1):
-        if not scale.low <= rating <= scale.high:
+        if not scale.holds(rating):
             raise DataError(
                 f"rating {number} is {rating:g}",
                 right=f"Ratings go from {scale.low:g} to {scale.high:g} here.",

@@ -122,7 +122,7 @@ def rating(service: Service, value: float | None) -> float:
     is the rating that the settings name, or the best there is.
     """
     scale = service.live.snapshot.scale
-    if value is None or (value == 0 and not scale.low <= 0 <= scale.high):
+    if value is None or (value == 0 and not scale.holds(0)):
         value = service.settings.feedback_rating
         value = scale.high if value is None else value
     return min(max(value, scale.low), scale.high)
