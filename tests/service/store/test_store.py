@@ -154,6 +154,14 @@ def test_of_a_pair_given_twice_the_later_counts(store: Store) -> None:
     assert store.get(2, 1) == Rating(2, 1, 5.0, 10)
 
 
+def test_what_is_there_can_be_kept(store: Store) -> None:
+    store.put([(1, 1, 1, 50), (7, "a", 2)])
+    given = [(1, 1, 5, 60), ("7", "a", 5), (1, 2, 3), (1, 2, 4)]
+    assert store.put(given, keep=True, adopt=True) == Written(1, 0, 2)
+    assert everything(store) == [(1, 1, 1.0, 50), (1, 2, 4.0, None), (7, "a", 2.0, None)]
+    assert len(store.changes_since(2).changes) == 1
+
+
 def test_a_history_is_by_time_and_then_as_it_came(store: Store) -> None:
     store.put([("u", "c", 1, 30), ("u", "z", 1), ("u", "b", 1, 20), ("u", "y", 1)])
     store.put([("u", "a", 1, 20), ("v", "b", 2, 10), ("u", "z", 2)])

@@ -95,19 +95,22 @@ class Store(ABC):
 
     # Writing
 
-    def put(self, changes: Iterable[Sequence[Any]], *, adopt: bool = False) -> Written:
+    def put(
+        self, changes: Iterable[Sequence[Any]], *, adopt: bool = False, keep: bool = False
+    ) -> Written:
         """Add or change ratings, all of them or none.
 
         Args:
             changes: (user_id, item_id, rating) each, and a timestamp if there is one. Of a pair
                 given twice the later counts: by time, or without times by place.
             adopt: give ids the kind that they have in the store: 7 where that is how '7' is there.
+            keep: leave pairs alone that have a rating; they count as unchanged.
 
         Raises:
             DataError: an id is in the store already in another kind, as an integer or as text.
         """
         ratings = checked_ratings(changes)
-        written: Written = self._write(Put(ratings, adopt)) if ratings else _NOTHING
+        written: Written = self._write(Put(ratings, adopt, keep)) if ratings else _NOTHING
         return written
 
     def delete(self, pairs: Iterable[Sequence[Any]]) -> int:

@@ -23,10 +23,12 @@ class Put:
     Attributes:
         adopt: whether ids take over the kind that they have in the store; else those of another
             kind are refused.
+        keep: whether pairs that have a rating keep it.
     """
 
     ratings: Sequence[Rating]
     adopt: bool = False
+    keep: bool = False
 
     @property
     def size(self) -> int:
@@ -120,11 +122,12 @@ def _edit(session: Session, edits: Sequence[Put | Delete], version: int) -> list
     results: list[Any] = []
     for edit in edits:
         new = changed = deleted = 0
+        keep = isinstance(edit, Put) and edit.keep
         for pair, held in zip(_pairs(edit), _held(edit), strict=True):
             version += 1
             key = (*pack(pair[0]), *pack(pair[1]))
             stood = before.get(key)
-            if stood == held:
+            if stood == held or (keep and stood is not None):
                 continue
             if held is None:
                 del before[key]

@@ -115,9 +115,17 @@ def row_of(row: Rating) -> models.Row:
 
 
 async def written(
-    service: Service, rows: Sequence[tuple[str, str, float, int | None]], *, settled: bool = False
+    service: Service,
+    rows: Sequence[tuple[str, str, float, int | None]],
+    *,
+    settled: bool = False,
+    keep: bool = False,
 ) -> models.Written:
-    """Put ratings that are on the scale; those without a time have it now."""
+    """Put ratings that are on the scale; those without a time have it now.
+
+    Args:
+        keep: leave pairs alone that have a rating.
+    """
     scale, now = service.live.snapshot.scale, int(time.time())
     for number, (_, _, rating, _) in enumerate(rows, start=1):
         if not scale.holds(rating):
@@ -139,6 +147,7 @@ async def written(
             ),
             # Another process may have put them meanwhile, in the other kind.
             adopt=True,
+            keep=keep,
         )
 
     result = await service.write(put, settled=settled)

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.service.http import models as own
 from evichain.service.http.routes import ratings
 from evichain.service.http.routes.gorse import models
 from evichain.service.http.service import Service
-from evichain.service.live.snapshot import Snapshot
 
 
 def router(service: Service) -> APIRouter:
@@ -18,19 +16,18 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/api")
     store = service.live.store
 
-    async def put(rows: Sequence[models.FeedbackBody]) -> models.Success:
+    async def put(rows: Sequence[models.FeedbackBody], *, keep: bool = False) -> models.Success:
         found = [
             (one.user_id, one.item_id, rating(service, one.value), models.seconds(one.timestamp))
             for one in rows
         ]
-        result = await ratings.written(service, found)
+        result = await ratings.written(service, found, keep=keep)
         return models.Success(row_affected=result.new + result.changed)
 
     @routes.post("/feedback", summary="Insert feedback, unless it is there")
     async def insert(body: models.Feedbacks) -> models.Success:
         """Ratings of pairs that have none yet; the others stay as they are."""
-        snapshot = service.live.snapshot
-        return await put([one for one in body if not _rated(snapshot, one)])
+        return await put(body, keep=True)
 
     @routes.put("/feedback", summary="Insert or overwrite feedback")
     async def overwrite(body: models.Feedbacks) -> models.Success:
@@ -126,9 +123,3 @@ def rating(service: Service, value: float | None) -> float:
         value = service.settings.feedback_rating
         value = scale.high if value is None else value
     return min(max(value, scale.low), scale.high)
-
-
-def _rated(snapshot: Snapshot, one: models.FeedbackBody) -> bool:
-    user = snapshot.index(Side.USER, one.user_id)
-    item = snapshot.index(Side.ITEM, one.item_id)
-    return UNKNOWN not in (user, item) and item in snapshot.row(Side.USER, user)[0]
