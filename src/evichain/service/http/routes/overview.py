@@ -62,11 +62,8 @@ def router(service: Service) -> APIRouter:
     async def metrics() -> Response:
         """Requests, latencies, what was refused, counts, and the error on the latest ratings."""
         counted = await service.thinking(service.tally)
-        figures = service.metrics
-        figures.ratings.set(counted.ratings)
-        figures.users.set(counted.users)
-        figures.items.set(counted.items)
-        figures.rmse.set(service.live.recent.rmse or float("nan"))
+        figures, rmse = service.metrics, service.live.recent.rmse
+        figures.counted(counted.ratings, counted.users, counted.items, rmse)
         return Response(figures.text(), media_type=CONTENT_TYPE_LATEST)
 
     return routes
