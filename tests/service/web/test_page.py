@@ -219,6 +219,36 @@ def test_a_server_with_keys_asks_for_one(visit: Visit, watch: Watch, site: Site)
         site.start()
 
 
+def test_an_error_is_told_until_it_is_over(visit: Visit, watch: Watch, site: Site) -> None:
+    watch.server_may_refuse = True
+    site.stop()
+    site.start(Settings(keys=Keys([Key.of("page", Scope.READ, "a-key-for-the-page")])))
+    try:
+        page = visit()
+        page.get_by_label("Key").fill("a-key-for-the-page")
+        page.get_by_role("button", name="Use it").click()
+        rate(page, "Harbour 01", 5)
+        page.get_by_role("button", name="Keep my ratings").click()
+        expect(page.locator("#trouble")).to_contain_text("could not be kept")
+        # Who may not write is a guest again, and may ask again later.
+        expect(page.locator("#kept-where")).to_contain_text("Nothing is stored on the server")
+        expect(page.get_by_role("button", name="Keep my ratings")).to_be_visible()
+        assert page.evaluate("JSON.parse(localStorage.getItem('evichain')).user") is None
+        # Answers to other questions do not wipe it away.
+        page.get_by_role("combobox").fill("waltz")
+        expect(page.get_by_role("option").first).to_be_visible()
+        page.keyboard.press("Escape")
+        page.locator("#suggestions button").first.click()
+        expect(page.locator("#verdict")).to_have_attribute("aria-busy", "false")
+        expect(page.locator("#verdict strong")).to_be_visible()
+        expect(page.locator("#trouble")).to_contain_text("could not be kept")
+        rate(page, "Waltz 02", 5)
+        expect(page.locator("#trouble")).to_be_hidden()
+    finally:
+        site.stop()
+        site.start()
+
+
 def test_a_server_that_asks_for_patience_gets_it(visit: Visit, watch: Watch, site: Site) -> None:
     watch.server_may_refuse = True
     site.stop()
