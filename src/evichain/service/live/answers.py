@@ -21,14 +21,17 @@ from evichain.service.live.rows import Row
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.titles import Titles
 
-_REASONS_FROM = 64
+REASONS_FROM = 64
 """Of how many pieces of evidence the reason is sought for an item in a list."""
 GUEST = "you"
 
 
 @dataclass(frozen=True)
 class Reason:
-    """The rating of the asker's without which the estimate would be lowered most."""
+    """The rating of the asker's without which the estimate would be lowered most.
+
+    Of those that are evidence, up to 64 are looked at: the same for every item of a list.
+    """
 
     item: Id
     title: str
@@ -211,7 +214,7 @@ class Answers:
             return [None] * len(items)
         below = snapshot.layers[1, Side.ITEM].take(chosen).rows
         generator = snapshot.chain.generator(Side.USER, 0)
-        places = np.arange(min(len(chosen), _REASONS_FROM))
+        places = np.arange(min(len(chosen), REASONS_FROM))
         if len(chosen) > 1:
             with torch.inference_mode():
                 rows = Alternatives(generator, torch.from_numpy(below), links).without(places)
