@@ -189,12 +189,6 @@ class Answers:
         found = self.titles.search(text, n, self._ratings)
         return [(item, self.titles.title(item), self._ratings(item)) for item in found]
 
-    def rated(self, asker: Asker) -> list[tuple[Id, str, float]]:
-        """What someone has rated: id, title and rating, the best first."""
-        pairs = zip(asker.row[0].tolist(), asker.row[1].tolist(), strict=True)
-        found = [(*self._item(place), rating) for place, rating in pairs]
-        return sorted(found, key=lambda entry: (-entry[2], entry[1]))
-
     def _asker(self, name: Id, row: Row, without: Collection[str], stored: Layer | None) -> Asker:
         left = np.array([self.snapshot.index(Side.ITEM, item) for item in without], np.int64)
         if len(left):

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
 
 import numpy as np
@@ -176,7 +176,8 @@ class Following:
     def _follow(self) -> None:
         while not self._stop.is_set():
             try:
-                if self.store.wait(self.snapshot.version, _WAIT) > self.snapshot.version:
+                # Another version, not only a later one: a store may be put back from a back-up.
+                if self.store.wait(self.snapshot.version, _WAIT) != self.snapshot.version:
                     self.catch_up()
             except StoreUnavailableError:
                 self._stop.wait(_WAIT)
@@ -201,12 +202,3 @@ class Following:
                 log.exception("cannot settle what has changed")
                 self._stop.wait(10 * _WAIT)
                 self._news.set()
-
-
-def missing_titles(model: REC, titles: Titles) -> Mapping[Id, str]:
-    """Titles that a model knows and a store does not."""
-    known = model.graph.titles
-    if known is None:
-        return {}
-    rows = known.select("item_id", "title").iter_rows()
-    return {item: title for item, title in rows if titles.title(item) == str(item)}
