@@ -101,7 +101,7 @@ def guest(graph: Graph, rated: Any) -> tuple[Ints, Floats]:
             raise DataError(
                 f"{pair!r} is no (item, rating) pair", right="Give pairs such as (50, 4.0)."
             ) from None
-        if not scale.low <= value <= scale.high:
+        if not scale.holds(value):
             raise DataError(
                 f"the rating {value} of item {item!r} is off the scale",
                 right=f"Ratings go from {scale.low:g} to {scale.high:g}.",

@@ -83,7 +83,7 @@ def test_the_store_can_be_named_by_the_environment(
 def test_from_store_to_store(run_json: RunJson, tmp_path: Path, postgres: Server) -> None:
     first, second = f"sqlite:///{tmp_path / 'first.db'}", postgres.fresh()
     with open_store(first) as store:
-        store.put([(1, "a", 3.7, 10), ("1", 2, 4)])
+        store.put([(1, "a", 3.7, 10), ("b", 2, 4)])
         store.put_titles({"a": "A"})
     found = run_json("import", first, "--store", second)
     assert (found["ratings"], found["new"], found["titles"]) == (2, 2, 1)
@@ -91,6 +91,24 @@ def test_from_store_to_store(run_json: RunJson, tmp_path: Path, postgres: Server
         assert one.page() == other.page()
         assert one.titles() == other.titles()
     assert run_json("import", second, "--store", first)["unchanged"] == 2
+
+
+def test_an_export_of_ids_of_both_kinds_is_imported_again(
+    run: Run, run_json: RunJson, tmp_path: Path
+) -> None:
+    with open_store(tmp_path / "a.db") as store:
+        store.put([(user, item, 3, 10) for user in range(3) for item in range(2)])
+        store.put([("guest-1", 1, 5, 20)])
+        before = store.page().ratings
+    exported = tmp_path / "ratings.csv"
+    assert run("export", "--store", tmp_path / "a.db", "--out", exported).exit_code == 0
+    found = run_json("import", exported, "--store", tmp_path / "a.db")
+    assert (found["new"], found["changed"], found["unchanged"]) == (0, 0, 7)
+    with open_store(tmp_path / "a.db") as store:
+        assert store.page().ratings == before
+    again = run("export", "--store", tmp_path / "a.db", "--out", tmp_path / "b.csv")
+    assert again.exit_code == 0
+    assert (tmp_path / "b.csv").read_text() == exported.read_text()
 
 
 def test_what_cannot_be_read_makes_no_store(refused: Refused, tmp_path: Path) -> None:

@@ -21,6 +21,33 @@ def test_an_output_that_is_there(refused: Refused, model: Path, tmp_path: Path) 
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("out", ["data/ratings", "data", "data/ratings/out", "linked", "x/../data"])
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_what_is_read_is_never_written_over(
+    refused: Refused,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    out: str,
+    scheme: str,
+) -> None:
+    # As Spark writes a table: it could be taken for an output of ours.
+    ratings = tmp_path / "data" / "ratings"
+    ratings.mkdir(parents=True)
+    for name, content in (("part-0.parquet", b"PAR1"), ("_SUCCESS", b"")):
+        (ratings / name).write_bytes(content)
+    (tmp_path / "linked").symlink_to(ratings)
+    monkeypatch.chdir(tmp_path)
+    place = f"{scheme}{tmp_path / out}" if scheme else out
+    for force in ([], ["--force"]):
+        first, second = refused("spark", "embed", model, ratings, "--out", place, *force)
+        assert first == f"error: {place}: is, holds or lies in {ratings}, which is read"
+        assert second == "Give another name."
+        scoring = ("spark", "score", model, "table:ratings", "--pairs", "data/ratings")
+        assert "data/ratings, which is read" in refused(*scoring, "--out", place, *force)[0]
+    assert (ratings / "part-0.parquet").read_bytes() == b"PAR1"
+
+
 @pytest.mark.parametrize("text", ["spark.executor.memory", "memory=4g", "=", ""])
 def test_settings_of_spark(refused: Refused, model: Path, tmp_path: Path, text: str) -> None:
     asked = ("spark", "recommend", model, "r.parquet", "--out", tmp_path / "out", "--conf", text)

@@ -154,7 +154,7 @@ def _parsed(rated: list[str]) -> dict[str, float]:
 
 def _check(pairs: dict[str, float], scale: "Scale") -> None:
     for item, rating in pairs.items():
-        if not scale.low <= rating <= scale.high:
+        if not scale.holds(rating):
             raise OptionError(
                 f"{rating:g} for item {item} is off the scale",
                 where="--rated",

@@ -129,7 +129,9 @@ def score(
     from evichain.spark.addresses import check_parquet
 
     check_parquet(pairs, ratings=False)
-    job = _Job("Scoring", model, ratings, out, master, conf or [], blocks, cycle_blocking, force)
+    job = _Job(
+        "Scoring", model, ratings, out, master, conf or [], blocks, cycle_blocking, force, pairs
+    )
 
     def made(bulk: "Bulk") -> "dict[str, DataFrame]":
         from evichain.spark.scores import scores
@@ -187,10 +189,12 @@ class _Job:
     blocks: int | None
     cycle_blocking: bool
     force: bool
+    pairs: str | None = None
 
     def run(self, made: "Callable[[Bulk], dict[str, DataFrame]]", *, json: bool) -> None:
         """Write what is made of the ratings in bulk, and say how much it was."""
         settings = _settings(self.conf)
+        self._check_apart()
         place = self._place()
         from evichain.spark.addresses import check_parquet
         from evichain.spark.faults import check_installed, spark_explained
@@ -229,6 +233,18 @@ class _Job:
         else:
             counted = ", ".join(f"{count:,} {name}" for name, count in written.items())
             note(f"{self.out}: {counted}, from {bulk.source.ratings:,} ratings")
+
+    def _check_apart(self) -> None:
+        """See that nothing is written where something is read from: it would be gone by then."""
+        from evichain.spark.addresses import overlap
+
+        for source in (self.ratings, self.pairs):
+            if source is not None and overlap(self.out, source):
+                raise OutputError(
+                    f"is, holds or lies in {source}, which is read",
+                    where=self.out,
+                    right="Give another name.",
+                )
 
     def _place(self) -> str:
         """Where the output goes, as Spark is told; one on this machine is looked at first."""

@@ -87,6 +87,16 @@ class Scale:
         sums = (float(of(part.astype(np.float64)).sum()) for part in _pieces(codes))
         return math.fsum(sums) / len(codes)
 
+    def holds(self, rating: float) -> bool:
+        """Whether a rating is on the scale, in the 32 bits that ratings have.
+
+        >>> scale = Scale.of(np.array([0.1, 3.7], np.float32))
+        >>> 0.1 < scale.low, scale.holds(0.1), scale.holds(3.7), scale.holds(3.8)
+        (True, True, True, False)
+        """
+        with np.errstate(over="ignore"):
+            return bool(np.float32(self.low) <= np.float32(rating) <= np.float32(self.high))
+
     def within(self, values: Floats) -> Floats:
         """The values, cut to the scale.
 

@@ -1,13 +1,18 @@
 """Where ratings and pairs lie, as Spark is told; what is on this machine is looked at first."""
 
+import re
 import shlex
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
 
 from evichain.errors import DataError
 
 TABLE = "table:"
 """What an address begins with that is the name of a table, and no path."""
 _MAGIC = (b"PAR1", b"PARE")
+_SAME = {"s3a": "s3", "s3n": "s3"}
+_ALTERNATIVES = re.compile(r"\{[^}]*\}")
 
 
 def check_parquet(address: str, *, ratings: bool = True) -> None:
@@ -28,6 +33,36 @@ def check_parquet(address: str, *, ratings: bool = True) -> None:
         right = shlex.join(["evichain", "data", "convert", str(path), str(wanted)])
     what = "no file in it is Parquet" if path.is_dir() else "is no Parquet file"
     raise DataError(what, where=address, right=right)
+
+
+def overlap(address: str, source: str) -> bool:
+    """Whether one of two addresses, the second may be a pattern, is the other or lies in it.
+
+    >>> overlap("out", "ratings"), overlap("./ratings/out/..", "file:ratings")
+    (False, True)
+    >>> [overlap(out, "hdfs:///in/*.parquet") for out in ("hdfs://host/in", "hdfs:///in/out")]
+    [True, False]
+    """
+    if source.startswith(TABLE):
+        return False
+    (scheme, host, path), (other_scheme, other_host, other) = map(_place, (address, source))
+    if scheme != other_scheme or (host and other_host and host != other_host):
+        return False
+    return all(
+        part == wanted or fnmatchcase(part, _ALTERNATIVES.sub("*", wanted))
+        for part, wanted in zip(path, other, strict=False)
+    )
+
+
+def _place(address: str) -> tuple[str, str, tuple[str, ...]]:
+    """The scheme and the host of an address, and the parts of its path."""
+    found = urlsplit(address)
+    scheme = found.scheme if "://" in address or found.scheme == "file" else ""
+    if scheme in ("", "file"):
+        path = found.path if scheme else address
+        return "file", "", Path(path).resolve().parts
+    parts = PurePosixPath(f"/{found.path.lstrip('/')}").parts
+    return _SAME.get(scheme, scheme), found.netloc, parts
 
 
 def _is_parquet(path: Path) -> bool:

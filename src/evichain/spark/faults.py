@@ -1,7 +1,7 @@
 """What can go wrong with Spark itself, said as everything else is."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
 from evichain.errors import DataError, EvichainError, with_extra
@@ -40,10 +40,19 @@ def spark_explained(doing: str) -> Iterator[None]:
         raise DataError(
             f"{doing} ({_first_line(error)})", right="Check the path, or the name of the table."
         ) from error
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, ConnectionError) as error:
         raise SparkError(
             f"{doing} ({_reason(str(error))})", right="Spark's log and page tell more."
         ) from error
+
+
+@contextmanager
+def cleaning_up() -> Iterator[None]:
+    """For what is given back at the end: Java may have died, and then what it died of is told."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, OSError):
+        yield
 
 
 def _first_line(error: Exception) -> str:

@@ -16,6 +16,7 @@ from evichain.ratings._columns import TIMESTAMP
 from evichain.ratings.side import Side
 from evichain.spark.blocks import Block, block_schema
 from evichain.spark.columns import as_bytes
+from evichain.spark.faults import cleaning_up
 from evichain.spark.links import OTHER, OWN, RATING, TIME, limit_links
 from evichain.spark.shared import Shared
 from evichain.spark.source import Source
@@ -74,9 +75,10 @@ class Bulk:
 
     def close(self) -> None:
         """Give back the room on the executors."""
-        for frame in (*self.evidence, *self.kept):
-            frame.unpersist()
-        self.sent.unpersist()
+        with cleaning_up():
+            for frame in (*self.evidence, *self.kept):
+                frame.unpersist()
+            self.sent.unpersist()
 
     def _wanted(self, side: Side, depth: int) -> "DataFrame":
         """Which embeddings go to which block, and to what place there."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from evichain.spark.faults import check_installed, spark_explained
+from evichain.spark.faults import check_installed, cleaning_up, spark_explained
 from evichain.spark.java import find_java
 
 if TYPE_CHECKING:
@@ -64,4 +64,5 @@ def session(
     try:
         yield made
     finally:
-        made.stop()
+        with cleaning_up():
+            made.stop()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from evichain.progress import progress
+from evichain.spark.faults import cleaning_up
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -20,9 +21,13 @@ def watching(spark: "SparkSession", description: str, *, enabled: bool = True) -
     context, over = spark.sparkContext, threading.Event()
     with progress(description, None, enabled=enabled, unit="tasks") as advance:
 
+        def count() -> None:
+            with cleaning_up():
+                advance(_tasks_done(context) - advance.done)
+
         def look() -> None:
             while not over.wait(_SECONDS):
-                advance(_tasks_done(context) - advance.done)
+                count()
 
         watcher = threading.Thread(target=look, daemon=True)
         if enabled:
@@ -33,7 +38,7 @@ def watching(spark: "SparkSession", description: str, *, enabled: bool = True) -
             over.set()
             if enabled:
                 watcher.join()
-                advance(_tasks_done(context) - advance.done)
+                count()
 
 
 def _tasks_done(context: "SparkContext") -> int:

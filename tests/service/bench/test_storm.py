@@ -6,11 +6,16 @@ any size.
 
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from evichain import REC
+from evichain.service.bench import storm
+from evichain.service.bench.mix import Written
 from evichain.service.bench.process import Server, ServerError
+from evichain.service.bench.serve import kept
 from evichain.service.bench.storm import Writer, weather
 from evichain.service.store import open_store
 
@@ -49,6 +54,33 @@ def test_what_is_lost_or_half_there_is_found() -> None:
     assert again.judge([3, 3, 3]) == again.judge([4, 4, 4]) == (0, 0)
     assert again.judge([2, 2, 2]) == (1, 0)
     assert again.judge([3, 3, 4]) == (0, 2)
+
+
+def test_a_server_that_ends_by_itself_is_not_waited_for(
+    model: REC, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = str(tmp_path / "ratings.db")
+    model.save(tmp_path / "model")
+    server = Server(tmp_path / "model", url, tmp_path / "log")
+    monkeypatch.setattr(storm, "_LEAST", 10**9)
+    batch = Writer.batch
+
+    def last(self: Writer, levels: list[float], integers: bool) -> dict[str, Any]:
+        if self.sent == 3:
+            server.kill()
+        return batch(self, levels, integers)
+
+    monkeypatch.setattr(Writer, "batch", last)
+    with pytest.raises(ServerError, match="ended while it was written to"):
+        weather(server, model.graph.to_ratings(), 1)
+
+
+def test_ratings_that_32_bits_do_not_hold_exactly_are_not_taken_for_lost(tmp_path: Path) -> None:
+    url, rating = str(tmp_path / "ratings.db"), float(np.float32(3.7))
+    with open_store(url) as store:
+        store.put([(1, 1, rating), (1, 2, 4.0)])
+    written = [Written(1, 1, rating), Written(1, 2, rating), Written(1, 3, rating)]
+    assert kept(url, written) == (3, 2)
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Explanations do not tell strangers who other people are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import pytest
 from tests.service.http.conftest import PATIENT, Caller
 from tests.service.http.test_keys import KEYS, READ, WRITE
 
@@ -70,10 +71,25 @@ def test_an_alias_stays_with_its_question_only(live: Following) -> None:
     assert first != elsewhere
 
 
-def test_everyone_has_an_alias_of_their_own() -> None:
-    def piece(side: Side, identifier: int, *pieces: Piece) -> Piece:
-        return Piece(side, identifier, str(identifier), 0, None, False, 0.0, pieces=pieces)
+def piece(side: Side, identifier: int, *pieces: Piece) -> Piece:
+    return Piece(side, identifier, str(identifier), 0, None, False, 0.0, pieces=pieces)
 
+
+@pytest.mark.parametrize("secret", ["a", "b", "c", "d"])
+def test_an_alias_stays_when_evidence_is_left_out_or_in_another_order(secret: str) -> None:
+    def names(people: Iterable[int]) -> dict[int, str]:
+        order = list(people)
+        item = piece(Side.ITEM, 9, *(piece(Side.USER, number) for number in order))
+        found = Aliases(secret).applied(Trace(piece(Side.USER, 10**6), item, 3.0))
+        return dict(zip(order, (one.title for one in found.item.pieces), strict=True))
+
+    everyone = names(range(100))
+    assert names(reversed(range(100))) == everyone
+    assert names(range(1, 100, 2)).items() <= everyone.items()
+    assert names(range(50)).items() <= everyone.items()
+
+
+def test_everyone_has_an_alias_of_their_own() -> None:
     crowd = [piece(Side.USER, number) for number in range(1200)]
     twice = piece(Side.ITEM, 7, piece(Side.USER, 5), piece(Side.USER, 1))
     found = Aliases("secret").applied(

@@ -45,6 +45,8 @@ def test_the_database_goes_away_and_comes_back(model: REC, postgres: Server) -> 
                 assert client.get("/health/live").status_code == 200
                 # What needs no store is answered all the while.
                 assert client.get("/v1/users/3/recommendations").json() == listed
+                for question in ("recommendations?reasons=true", "explanations/1"):
+                    assert client.get(f"/v1/users/3/{question}").status_code == 200
             finally:
                 postgres.start()
             while client.get("/health/ready").status_code != 200:

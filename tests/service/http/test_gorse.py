@@ -105,6 +105,20 @@ def test_inserted_feedback_is_kept_and_put_feedback_is_overwritten(
     assert client.list_feedbacks("a", "eve")[0]["Value"] == 2
 
 
+def test_inserted_feedback_overwrites_nothing_that_another_process_wrote(live: Following) -> None:
+    ask = Caller(create_app(live, Settings()))
+    live.store.put([("eve", 1, 2.0), (3, 77, 1.0)])  # which is not known here yet
+    rows = [
+        {"UserId": "eve", "ItemId": "1", "Value": 4},
+        {"UserId": "3", "ItemId": "77", "Value": 4},
+        {"UserId": "eve", "ItemId": "2", "Value": 4},
+    ]
+    assert ask("POST", "/api/feedback", json=rows).json() == {"RowAffected": 1}
+    found = {row.item: row.rating for row in live.store.ratings_of(Side.USER, "eve")}
+    assert found == {1: 2.0, 2: 4.0}
+    assert live.store.get(3, 77) == (3, 77, 1.0, None)
+
+
 def test_recommends_to_users_sessions_and_strangers(client: Gorse, live: Following) -> None:
     answers = Answers(live)
     expected = [str(one.item) for one in answers.recommend(answers.user("3"), 8)]

@@ -28,9 +28,9 @@ def held() -> Iterator[Hold]:
     def hold(owner: object, method: str) -> Event:
         go, before = Event(), getattr(owner, method)
 
-        def slow(*arguments: object) -> object:
+        def slow(*arguments: object, **options: object) -> object:
             go.wait()
-            return before(*arguments)
+            return before(*arguments, **options)
 
         setattr(owner, method, slow)
         events.append(go)
@@ -88,6 +88,38 @@ def test_work_that_takes_too_long_is_given_up(live: Following, held: Hold) -> No
     ask = Caller(app)
     check_problem(ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 5}), 503)
     assert ask("GET", "/v1/users/3/recommendations").status_code == 200
+
+
+def test_what_comes_from_memory_does_not_wait_for_the_store(live: Following, held: Hold) -> None:
+    app, go = create_app(live, Settings(threads=1)), held(live.store, "put")
+    body = {"ratings": [{"item": "0", "rating": 5}], "item": "1"}
+
+    async def answered() -> list[httpx.Response]:
+        async with Caller(app).session() as client:
+            path = "/v1/users/eve/ratings/{}"
+            writes = [
+                asyncio.create_task(client.put(path.format(item), json={"rating": 5}))
+                for item in range(3)
+            ]
+            await asyncio.sleep(0)
+            found = [
+                await client.get("/v1/users/3/explanations/1"),
+                await client.post("/v1/explanations", json=body),
+                await client.get("/v1/users/3/recommendations?reasons=true"),
+                await client.get("/v1/items?search=alien"),
+                await client.get("/v1/items"),
+                await client.get("/v1/overview"),
+                await client.get("/metrics"),
+                await client.get("/api/recommend/a%20stranger"),
+                await client.get("/api/user/3/neighbors"),
+                await client.get("/api/items?q=alien"),
+            ]
+            assert not any(write.done() for write in writes)
+            go.set()
+            return [*found, *await asyncio.gather(*writes)]
+
+    found = asyncio.run(answered())
+    assert [(one.url.path, one.status_code) for one in found if one.status_code != 200] == []
 
 
 def test_a_write_that_waits_for_settling_holds_up_nobody(live: Following, held: Hold) -> None:
@@ -226,7 +258,7 @@ def test_who_does_not_take_an_export_gives_its_place_back(
 def test_a_log_names_the_error_behind_a_503(
     live: Following, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def away(*_: object) -> None:
+    def away(*_: object, **__: object) -> None:
         raise StoreUnavailableError("cannot be reached", where="secret-place")
 
     live.store.put = away  # type: ignore[assignment, method-assign]

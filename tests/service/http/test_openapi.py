@@ -13,11 +13,13 @@ from hypothesis.strategies import SearchStrategy
 from schemathesis import GenerationMode
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+from tests.service.http.conftest import Caller
 from tests.service.http.serving import serving
 from tests.service.http.test_keys import KEYS, WRITE
 
 from evichain import REC
 from evichain.service.http import Settings, create_app
+from evichain.service.live.answers import REASONS_FROM
 from evichain.service.live.following import Following
 from evichain.service.store import open_store
 
@@ -91,3 +93,11 @@ def test_every_operation_is_told_well(address: str) -> None:
     names = found["components"]["schemas"]
     assert "Problem" in names
     assert "HTTPValidationError" not in names
+
+
+def test_says_how_many_ratings_a_reason_is_sought_among(ask: Caller) -> None:
+    document = ask("GET", "/openapi.json").json()
+    said = f"up to {REASONS_FROM} that are looked at"
+    assert said in document["components"]["schemas"]["Reason"]["description"]
+    question = document["paths"]["/v1/users/{user}/recommendations"]["get"]["description"]
+    assert said in " ".join(question.split())

@@ -88,6 +88,25 @@ def test_workers_see_what_each_other_writes(saved: Path, tmp_path: Path) -> None
         process.wait()
 
 
+def test_a_worker_that_dies_is_replaced_and_its_gauges_go_with_it(
+    saved: Path, tmp_path: Path
+) -> None:
+    def gauges() -> set[int]:
+        files = tmp_path.glob("evichain-metrics-*/gauge_live*.db")
+        return {int(file.stem.rsplit("_", 1)[1]) for file in files}
+
+    place = {"TMPDIR": str(tmp_path)}
+    options = ("--store", tmp_path / "a.db", "--workers", 2)
+    with started(saved, *options, **place) as (address, _):
+        while len(before := gauges()) < 2:
+            time.sleep(0.05)
+        gone = min(before)
+        os.kill(gone, signal.SIGKILL)
+        while gone in gauges() or len(gauges()) < 2:
+            time.sleep(0.05)
+        assert "evichain_version" in httpx.get(f"{address}/metrics").text
+
+
 def test_keys_are_read_and_never_logged(saved: Path, tmp_path: Path) -> None:
     keys, secret = tmp_path / "keys", new_secret()
     keys.write_text(Key.of("page", Scope.READ, secret).line)

@@ -71,6 +71,19 @@ def assert_answers(
         values = expected.detach().numpy()
         values = SCALE.within(values) if chain.head.bounded else values
         np.testing.assert_allclose(found, values, atol=1e-5)
+    fresh = LiveEngine(Engine(chain, pool, shape), 0, SCALE).snapshot
+    for user in names:
+        listed = listing(snapshot, user)
+        assert listed.keys() == listing(fresh, user).keys()
+        assert listed == pytest.approx(listing(fresh, user), abs=1e-5)
+
+
+def listing(snapshot: Snapshot, user: int) -> dict[Id, float]:
+    """All items that a user can be recommended, seen or not, and their estimates."""
+    asker = snapshot.stored_user(snapshot.index(Side.USER, user))
+    found, estimates, _ = snapshot.best(asker, 99, np.empty(0, np.int64))
+    roster = snapshot.rosters[Side.ITEM]
+    return {roster[k]: x for k, x in zip(found.tolist(), estimates.tolist(), strict=True)}
 
 
 class Live(RuleBasedStateMachine):
@@ -158,6 +171,20 @@ def test_one_rating_after_another(shape: str) -> None:
         live.apply([Change(*pair, rating)], version)
         ratings[pair] = rating
         assert_answers(live.settle(), chain, SHAPES[shape], ratings)
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+def test_a_prototype_that_lost_its_ratings_is_not_recommended_until_it_has_some(shape: str) -> None:
+    chain, ratings = a_chain(SHAPES[shape]), dict(START)
+    live = LiveEngine(Engine(chain, a_pool(ratings), SHAPES[shape]), 0, SCALE)
+    users = [user for user, item in ratings if item == 2]
+    found = live.apply([Change(user, 2) for user in users], 1)
+    assert all(2 not in listing(found, user) for user in range(5))
+    ratings = {pair: rating for pair, rating in ratings.items() if pair[1] != 2}
+    assert_answers(live.settle(), chain, SHAPES[shape], ratings)
+    found = live.apply([Change(users[0], 2, 4.0)], 2)
+    assert 2 in listing(found, users[0])
+    assert_answers(live.settle(), chain, SHAPES[shape], ratings | {(users[0], 2): 4.0})
 
 
 def test_what_comes_while_it_settles_is_there_and_settles_next() -> None:

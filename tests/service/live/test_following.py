@@ -1,5 +1,6 @@
 """A live engine beside a store: what is written there is known here."""
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from evichain import REC
 from evichain.ratings.side import Side
+from evichain.service.http.logs import JsonLines, PlainLines
 from evichain.service.live import following
 from evichain.service.live.engine import LiveEngine
 from evichain.service.live.following import Following
@@ -89,6 +91,10 @@ def test_what_is_off_the_scale_in_a_store_counts_as_its_ends(
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert all("off the model's scale" in record.message for record in caplog.records)
     assert len(caplog.records) == 2
+    for record in caplog.records:
+        assert PlainLines().format(record).endswith("ratings=1 low=1.0 high=5.0")
+        told = json.loads(JsonLines().format(record))
+        assert (told["ratings"], told["low"], told["high"]) == (1, 1.0, 5.0)
 
 
 def test_follows_what_others_write(model: REC, store: Store, tmp_path: Path) -> None:
@@ -210,6 +216,33 @@ def test_starts_again_when_the_log_was_trimmed(model: REC, store: Store) -> None
     store.trim(store.version() + 1)
     assert live.catch_up().version == store.version()
     assert live.snapshot.index(Side.USER, "zoe") >= 0
+
+
+def test_notices_a_store_that_went_back(
+    model: REC, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one does that is put back from a back-up, for a backend that keeps its connections."""
+    before = store.version()
+    store.put([("zoe", 5, 1.0)])
+    live = Following(model, store)
+    assert live.snapshot.version == before + 1
+    with store._writing() as session:
+        for statement in (
+            "DELETE FROM evichain_ratings WHERE user_text = 'zoe'",
+            "DELETE FROM evichain_changes WHERE user_text = 'zoe'",
+            "UPDATE evichain_state SET version = version - 1",
+        ):
+            session.change(statement)
+    monkeypatch.setattr(following, "_WAIT", 0.01)
+    live.start()
+    try:
+        deadline = time.monotonic() + 60
+        while live.snapshot.version != before and time.monotonic() < deadline:
+            time.sleep(0.01)
+    finally:
+        live.stop()
+    assert live.snapshot.version == before
+    assert live.snapshot.index(Side.USER, "zoe") < 0
 
 
 def test_begins_with_nothing(model: REC, tmp_path: Path) -> None:

@@ -139,6 +139,52 @@ def test_a_table_of_titles_larger_than_a_batch(store: Store) -> None:
     assert store.counts().titles == MANY
 
 
+@pytest.mark.parametrize("bulk", [False, True])
+@pytest.mark.parametrize("first", [True, False], ids=["integers first", "text first"])
+def test_ids_keep_the_kind_that_they_have_in_the_store(
+    store: Store, tmp_path: Path, bulk: bool, first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if bulk:
+        monkeypatch.setattr(base, "LARGEST_BATCH", 0)
+    numbers = Ratings.from_arrays([0, 1, -2], [5, 6, 7], [1.0, 2.0, 3.7])
+    texts = Ratings.from_arrays(["0", "1", "-2"], ["5", "6", "7"], [1.0, 2.0, 4.0])
+    there, again = (numbers, texts) if first else (texts, numbers)
+    store.import_ratings(there)
+    assert store.import_ratings(again) == Written(0, 1, 2)
+    pairs = ["user_id", "item_id"]
+    assert held(store).select(pairs).equals(there.frame.select(pairs).sort(pairs))
+    with open_store(tmp_path / "other.db") as other:
+        other.import_ratings(again)
+        assert other.import_store(store) == Written(0, 0, 3)
+        assert store.import_store(other) == Written(0, 0, 3)
+    # Those that are new to the store stay as they come.
+    new = Ratings.from_arrays(["0", "8", "007"], ["5", "9", "x"], [1.0, 1.0, 1.0])
+    assert store.import_ratings(new) == Written(2, 0, 1)
+    assert store.get("8", "9") is not None
+    assert store.get("007", "x") is not None
+    with store.snapshot() as snapshot:
+        assert snapshot.ratings().frame["user_id"].n_unique() == 5
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+def test_what_is_exported_with_both_kinds_and_imported_changes_nothing(
+    store: Store, tmp_path: Path, bulk: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put([(user, item, 3.7, user) for user in range(3) for item in range(4)])
+    store.put([("guest-1", 2, 1, 9), (2, "a film", 5, 9)])
+    store.put_titles({1: "One", "a film": "A film", 77: "Not rated"})
+    before, titles, path = store.page(99).ratings, store.titles(), tmp_path / "ratings.csv"
+    store.export(path, titles=tmp_path / "items.csv")
+    if bulk:
+        monkeypatch.setattr(base, "LARGEST_BATCH", 0)
+    assert store.import_ratings(load_ratings(path)) == Written(0, 0, len(before))
+    monkeypatch.undo()
+    assert store.page(99).ratings == before
+    assert store.titles() == titles
+    store.export(tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_text() == path.read_text()
+
+
 @pytest.mark.parametrize("rows", [10, MANY])
 @pytest.mark.parametrize("bad", ["", "a\0b", "x" * 257])
 def test_a_table_that_cannot_be_kept_leaves_nothing(store: Store, bad: str, rows: int) -> None:
@@ -254,7 +300,7 @@ def test_names_that_tell_no_format_and_places_that_are_none(store: Store, tmp_pa
 def test_a_copy_holds_the_same(
     store: Store, other: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    odd = [(1, 1, 3.7), ("1", 1, 4, 5), (-(2**63), "é\n\"',", 0.1), ("x", 2**63 - 1, 1, -1)]
+    odd = [(1, 1, 3.7), ("y", 1, 4, 5), (-(2**63), "é\n\"',", 0.1), ("x", 2**63 - 1, 1, -1)]
     store.put([(1, 2, 1), *odd])
     store.put([(1, 2, 5)])
     store.put_titles({1: "One", "1": "Text"})

@@ -1,12 +1,15 @@
 """All ratings of one moment."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from evichain.errors import DataError
 from evichain.ratings import Side
 from evichain.ratings.graph import Graph
-from evichain.service.store import Store, session
+from evichain.service.store import Store, open_store, queries, session
+from evichain.service.store.packing import pack
 
 
 def test_nothing_written_later_is_in_it(store: Store) -> None:
@@ -63,12 +66,19 @@ def test_a_side_of_both_kinds_becomes_text(store: Store) -> None:
 
 
 @pytest.mark.parametrize("side", Side)
-def test_two_who_would_become_one_are_refused(store: Store, side: Side) -> None:
+def test_two_who_would_become_one_are_refused(store: Store, side: Side, tmp_path: Path) -> None:
     users: list[tuple[int | str, int | str]] = [(1, 5), ("1", 6)]
     ids = users if side is Side.USER else [(item, user) for user, item in users]
-    store.put([(user, item, 1) for user, item in ids])
+    store.put([(user, item, 1) for user, item in ids[:1]])
+    with store._writing() as session:  # as an earlier version would have
+        session.change(queries.PUT, [*pack(ids[1][0]), *pack(ids[1][1]), 1.0, None, 2])
     with store.snapshot() as snapshot, pytest.raises(DataError, match="1 and '1' are two"):
         list(snapshot.frames())
+    with (
+        pytest.raises(DataError, match="1 and '1' are two"),
+        open_store(tmp_path / "b.db") as other,
+    ):
+        other.import_store(store)
     store.erase(ids[0][0])
     assert len(pl.concat(store.scan())) == 1
 

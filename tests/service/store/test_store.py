@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from evichain.errors import DataError, StoreError
@@ -49,11 +49,11 @@ def test_a_new_store_is_empty(store: Store) -> None:
 
 
 def test_put_tells_what_was_new_and_what_changed(store: Store) -> None:
-    assert store.put([(1, 2, 3.7), ("1", 2, 4, 100)]) == Written(2, 0, 0)
-    assert store.put([(1, 2, 3.7), ("1", 2, 5, 100), (1, 3, 1)]) == Written(1, 1, 1)
+    assert store.put([(1, 2, 3.7), ("a", 2, 4, 100)]) == Written(2, 0, 0)
+    assert store.put([(1, 2, 3.7), ("a", 2, 5, 100), (1, 3, 1)]) == Written(1, 1, 1)
     assert store.put([(1, 3, 1, 7)]) == Written(0, 1, 0)
     assert store.get(1, 2) == Rating(1, 2, 3.7)
-    assert store.get("1", 2) == Rating("1", 2, 5.0, 100)
+    assert store.get("a", 2) == Rating("a", 2, 5.0, 100)
     assert store.get(1, 3) == Rating(1, 3, 1.0, 7)
     assert store.counts() == Counts(3, 2, 2, 0)
     assert store.put([]) == Written(0, 0, 0)
@@ -73,6 +73,8 @@ def test_what_is_put_is_there_when_the_store_is_opened_again(url: str) -> None:
 @given(rows=st.lists(st.tuples(ids, ids, st.floats(width=32, allow_nan=False)), max_size=8))
 def test_everything_comes_back_as_it_went_in(store: Store, rows: list[Any]) -> None:
     rows = [(user, item, rating) for user, item, rating in rows if math.isfinite(rating)]
+    for some in ({row[side] for row in rows} for side in Side):
+        assume(len(some) == len(set(map(str, some))))
     store.put(rows)
     expected = {(u, i): float(np.float32(r)) for u, i, r in rows}
     for (user, item), rating in expected.items():
@@ -95,11 +97,42 @@ def _sorted_as(identifier: int | str) -> tuple[int, int, bytes]:
     return 1, 0, identifier.encode()
 
 
-def test_a_number_and_its_text_are_two(store: Store) -> None:
-    store.put([(1, 1, 1), ("1", 1, 2), (1, "1", 3), ("1", "1", 4)])
-    assert [r.rating for r in everything(store)] == [1, 3, 2, 4]
-    assert store.erase("1") == 2
-    assert [r.rating for r in store.ratings_of(Side.USER, 1)] == [1, 3]
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize(("there", "given"), [(1, "1"), ("1", 1), (-7, "-7")])
+def test_of_a_number_and_its_text_there_is_one(
+    store: Store, side: Side, there: int | str, given: int | str
+) -> None:
+    def rated(identifier: int | str, rating: float) -> tuple[Any, ...]:
+        pair = (identifier, "x") if side is Side.USER else ("x", identifier)
+        return (*pair, rating)
+
+    store.put([rated(there, 1)])
+    with pytest.raises(DataError) as caught:
+        store.put([("y", "y", 1), rated(given, 2)])
+    assert f"{side.noun} {given!r} is {there!r} in the store" in str(caught.value)
+    assert f"Give {there!r}" in caught.value.right
+    assert store.get(*rated(given, 2)[:2]) is None
+    assert len(everything(store)) == store.version() == 1
+    # Or it is given the kind that it has.
+    assert store.put([rated(given, 2)], adopt=True) == Written(0, 1, 0)
+    assert everything(store) == [Rating(*rated(there, 2.0))]
+    store.delete([rated(there, 1)[:2]])
+    assert store.put([rated(given, 3)]) == Written(1, 0, 0)
+
+
+@pytest.mark.parametrize("adopt", [False, True])
+def test_a_number_and_its_text_cannot_come_together(store: Store, adopt: bool) -> None:
+    for rows in ([(1, 1, 1), ("1", 2, 2)], [(1, 1, 1), (2, "1", 2)]):
+        with pytest.raises(DataError, match="would be two") as caught:
+            store.put(rows, adopt=adopt)
+        assert "Keep to integers or to text" in caught.value.right
+    assert store.version() == 0
+
+
+def test_texts_that_only_resemble_a_number_are_their_own(store: Store) -> None:
+    users = [7, "07", "7.0", "+7", " 7", "\u0667", 2**63 - 1, str(2**63)]
+    assert store.put([(user, 1, 1) for user in users]) == Written(len(users), 0, 0)
+    assert {rating.user for rating in everything(store)} == set(users)
 
 
 @pytest.mark.parametrize("value", [3.7, 0.1, np.float32(3.7), np.float64(2.5), np.int64(4), -0.0])
@@ -119,6 +152,14 @@ def test_of_a_pair_given_twice_the_later_counts(store: Store) -> None:
     # What is put later holds, whatever its time: this is how a mistake is mended.
     store.put([(2, 1, 5, 10)])
     assert store.get(2, 1) == Rating(2, 1, 5.0, 10)
+
+
+def test_what_is_there_can_be_kept(store: Store) -> None:
+    store.put([(1, 1, 1, 50), (7, "a", 2)])
+    given = [(1, 1, 5, 60), ("7", "a", 5), (1, 2, 3), (1, 2, 4)]
+    assert store.put(given, keep=True, adopt=True) == Written(1, 0, 2)
+    assert everything(store) == [(1, 1, 1.0, 50), (1, 2, 4.0, None), (7, "a", 2.0, None)]
+    assert len(store.changes_since(2).changes) == 1
 
 
 def test_a_history_is_by_time_and_then_as_it_came(store: Store) -> None:

@@ -2,12 +2,14 @@
 
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from tests.service.web.actions import FIVE, estimate, find, listed, rate, row, settled
 from tests.service.web.conftest import Visit, Watch
 from tests.service.web.site import HOSTILE, Site
 
+from evichain.ratings.scale import Scale
 from evichain.service.http import Key, Keys, Scope, Settings
 
 
@@ -217,6 +219,36 @@ def test_a_server_with_keys_asks_for_one(visit: Visit, watch: Watch, site: Site)
         site.start()
 
 
+def test_an_error_is_told_until_it_is_over(visit: Visit, watch: Watch, site: Site) -> None:
+    watch.server_may_refuse = True
+    site.stop()
+    site.start(Settings(keys=Keys([Key.of("page", Scope.READ, "a-key-for-the-page")])))
+    try:
+        page = visit()
+        page.get_by_label("Key").fill("a-key-for-the-page")
+        page.get_by_role("button", name="Use it").click()
+        rate(page, "Harbour 01", 5)
+        page.get_by_role("button", name="Keep my ratings").click()
+        expect(page.locator("#trouble")).to_contain_text("could not be kept")
+        # Who may not write is a guest again, and may ask again later.
+        expect(page.locator("#kept-where")).to_contain_text("Nothing is stored on the server")
+        expect(page.get_by_role("button", name="Keep my ratings")).to_be_visible()
+        assert page.evaluate("JSON.parse(localStorage.getItem('evichain')).user") is None
+        # Answers to other questions do not wipe it away.
+        page.get_by_role("combobox").fill("waltz")
+        expect(page.get_by_role("option").first).to_be_visible()
+        page.keyboard.press("Escape")
+        page.locator("#suggestions button").first.click()
+        expect(page.locator("#verdict")).to_have_attribute("aria-busy", "false")
+        expect(page.locator("#verdict strong")).to_be_visible()
+        expect(page.locator("#trouble")).to_contain_text("could not be kept")
+        rate(page, "Waltz 02", 5)
+        expect(page.locator("#trouble")).to_be_hidden()
+    finally:
+        site.stop()
+        site.start()
+
+
 def test_a_server_that_asks_for_patience_gets_it(visit: Visit, watch: Watch, site: Site) -> None:
     watch.server_may_refuse = True
     site.stop()
@@ -341,3 +373,15 @@ def test_find_a_film_by_part_of_its_name(visit: Visit) -> None:
     page = visit()
     find(page, "north com", "The Comet of the North")
     expect(row(page, "The Comet of the North").get_by_role("radio").first).to_be_focused()
+
+
+def test_what_can_be_given_is_on_the_scale(visit: Visit) -> None:
+    page = visit()
+    low, high = (float(np.float32(end)) for end in (0.333, 3.7))
+    given = page.evaluate(
+        "async (span) => new (await import('./static/stars.js')).Scale(span).levels",
+        {"low": low, "high": high},
+    )
+    assert (given[0], given[-1]) == (low, 3.7)
+    scale = Scale.of(np.array([low, high], np.float32))
+    assert all(map(scale.holds, given))

@@ -21,6 +21,7 @@ from evichain.service.bench.storm import weather
 from evichain.service.bench.visible import until_settled, visible
 from evichain.service.live.following import Following
 from evichain.service.store import open_store
+from evichain.service.store.checks import checked_rating
 
 _DRIVEN_ALONE = 1.0
 
@@ -114,7 +115,7 @@ def _over_http(folder: Path, url: str, ratings: Ratings, load: Load, say: Say) -
         }
     finally:
         server.stop()
-    found["acknowledged"], found["lost"] = _kept(url, measured.written)
+    found["acknowledged"], found["lost"] = kept(url, measured.written)
     if load.kills:
         found |= weather(server, ratings, load.kills, load.seed, say)
     return found
@@ -143,7 +144,7 @@ def _each(before: float | None, after: float | None, measured: Measured) -> floa
     return (after - before) / measured.asked * 1000
 
 
-def _kept(url: str, written: list[Written]) -> tuple[int, int]:
+def kept(url: str, written: list[Written]) -> tuple[int, int]:
     """How many ratings were acknowledged, and how many of them the store does not hold.
 
     Of a pair that was written twice at the same time, either may be the last.
@@ -153,7 +154,8 @@ def _kept(url: str, written: list[Written]) -> tuple[int, int]:
     with open_store(url, create=False) as store:
         held = [store.get(one.user, one.item) for one in single]
     lost = sum(
-        row is None or row.rating != one.rating for row, one in zip(held, single, strict=True)
+        row is None or row.rating != checked_rating(one.rating)
+        for row, one in zip(held, single, strict=True)
     )
     return len(written), lost
 

@@ -14,7 +14,7 @@ from evichain.ratings.table import Ratings
 from evichain.service.bench.client import Connection, encoded
 from evichain.service.bench.load import run
 from evichain.service.bench.mix import beyond
-from evichain.service.bench.process import Server
+from evichain.service.bench.process import Server, ServerError
 
 _WRITERS = 8
 _BATCH = 3
@@ -123,7 +123,11 @@ def weather(
 async def _storm(
     server: Server, writers: list[Writer], batch: Callable[[Writer], Any], enough: int
 ) -> None:
-    """Write from all sides, until there is enough of it and the server is killed."""
+    """Write from all sides, until there is enough of it and the server is killed.
+
+    Raises:
+        ServerError: it ended before, by itself.
+    """
 
     async def write(writer: Writer) -> None:
         try:
@@ -135,12 +139,14 @@ async def _storm(
         except OSError:
             return
 
-    async def kill() -> None:
-        while sum(len(writer.acknowledged) for writer in writers) < enough:
-            await asyncio.sleep(0.001)
-        server.kill()
-
-    await asyncio.gather(kill(), *map(write, writers))
+    writing = [asyncio.create_task(write(writer)) for writer in writers]
+    while sum(len(writer.acknowledged) for writer in writers) < enough:
+        if all(task.done() for task in writing):
+            right = "Look into its log: nobody has killed it."
+            raise ServerError("the server ended while it was written to", right=right)
+        await asyncio.sleep(0.001)
+    server.kill()
+    await asyncio.gather(*writing)
 
 
 async def _held(server: Server, writers: list[Writer]) -> list[list[int]]:

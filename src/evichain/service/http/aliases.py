@@ -8,13 +8,13 @@ from evichain.evidence.trace import Piece, Trace
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 
-_ROOM = 1000
-_SPARSE = 4
+_ROOM = 10**6
+"""So many aliases that two people seldom want the same, and leaving one out changes no other's."""
 
 
 @dataclass(frozen=True)
 class Aliases:
-    """Gives people in a trace other names, such as `#417`.
+    """Gives people in a trace other names, such as `#417092`.
 
     Someone has the same alias wherever they stand in a trace, and again when the same is asked
     with some evidence left out. In the explanation of another item, or to another asker, they
@@ -27,14 +27,12 @@ class Aliases:
         """The trace with aliases for everyone but the asker."""
         others = dict.fromkeys(_people(trace.user, trace.item))
         others.pop(str(trace.user.id), None)
-        room = _ROOM
-        while room < _SPARSE * len(others):
-            room *= 10
+        numbers = {person: self._number(trace, person) for person in others}
         names, taken = {str(trace.user.id): trace.user.title}, set[int]()
-        for person in others:
-            number = self._number(trace, person) % room
+        for person in sorted(numbers, key=numbers.__getitem__):
+            number = numbers[person] % _ROOM
             while number in taken:
-                number = (number + 1) % room
+                number = (number + 1) % _ROOM
             taken.add(number)
             names[person] = f"#{number}"
 

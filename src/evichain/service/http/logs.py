@@ -13,7 +13,10 @@ import traceback
 from typing import TextIO
 
 request_log = logging.getLogger("evichain.http")
-_OURS = ("request_id", "method", "route", "status", "ms", "key", "error", "version", "ratings")
+_OURS = (
+    *("request_id", "method", "route", "status", "ms", "key", "error"),
+    *("version", "ratings", "low", "high"),
+)
 
 
 class JsonLines(logging.Formatter):

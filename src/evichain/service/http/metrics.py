@@ -44,9 +44,9 @@ class Metrics:
         )
         self.in_progress = _gauge(registry, "evichain_in_progress", "Requests in progress.", "sum")
         self.written = Counter("evichain_ratings_written", "Ratings put.", registry=registry)
-        self.ratings = _gauge(registry, "evichain_ratings", "Ratings held.")
-        self.users = _gauge(registry, "evichain_users", "Users with ratings.")
-        self.items = _gauge(registry, "evichain_items", "Items with ratings.")
+        self.ratings = _gauge(registry, "evichain_ratings", "Ratings held.", "mostrecent")
+        self.users = _gauge(registry, "evichain_users", "Users with ratings.", "mostrecent")
+        self.items = _gauge(registry, "evichain_items", "Items with ratings.", "mostrecent")
         self.version = _gauge(registry, "evichain_version", "Version of the ratings.")
         self.unsettled = _gauge(
             registry,
@@ -57,6 +57,7 @@ class Metrics:
             registry,
             "evichain_recent_rmse",
             "Root mean squared error on the latest ratings, before they were learned from.",
+            "mostrecent",
         )
         self._latencies: deque[float] = deque(maxlen=_KEPT)
 
@@ -64,6 +65,16 @@ class Metrics:
         """Note a version."""
         self.version.set(snapshot.version)
         self.unsettled.set(snapshot.version - snapshot.settled)
+
+    def counted(self, ratings: int, users: int, items: int, rmse: float | None) -> None:
+        """Note how much there is, and the error on the latest ratings, if there were any."""
+        self.ratings.set(ratings)
+        self.users.set(users)
+        self.items.set(items)
+        if rmse is not None:
+            self.rmse.set(rmse)
+        elif SEVERAL not in os.environ:
+            self.rmse.set(float("nan"))
 
     def recommended(self, seconds: float) -> None:
         """Note how long a list of recommendations took."""
@@ -83,6 +94,11 @@ class Metrics:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+
+def forget(worker: int) -> None:
+    """Drop what a worker that is gone told of the moment; what it has counted stays."""
+    multiprocess.mark_process_dead(worker)  # type: ignore[no-untyped-call]
 
 
 def _gauge(registry: CollectorRegistry, name: str, help: str, mode: str = "max") -> Gauge:

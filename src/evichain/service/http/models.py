@@ -212,7 +212,7 @@ class RatingsPage(BaseModel):
 
 
 class Reason(BaseModel):
-    """The rating of theirs that speaks most for an item."""
+    """The rating of theirs that speaks most for an item, of up to 64 that are looked at."""
 
     item: str
     title: str

@@ -110,7 +110,7 @@ def from_error(error: EvichainError, retry_after: int) -> ProblemError:
     if isinstance(error, StoreUnavailableError):
         detail = "The store cannot be reached or is busy. A write may have happened; repeat it."
     else:
-        detail = "The store cannot be used at the moment."
+        detail = "The store cannot be used at the moment. A write may have happened."
     return ProblemError(503, detail, retry_after=retry_after)
 
 

@@ -17,7 +17,7 @@ from evichain.errors import SettingsError
 from evichain.recommender import REC
 from evichain.service.http import logs
 from evichain.service.http.app import create_app
-from evichain.service.http.metrics import SEVERAL
+from evichain.service.http.metrics import SEVERAL, forget
 from evichain.service.http.settings import Settings
 from evichain.service.live.following import Following
 from evichain.service.store import Store, open_store
@@ -105,12 +105,25 @@ def run(serving: Serving, listening: socket.socket, workers: int = 1) -> None:
     with tempfile.TemporaryDirectory(prefix="evichain-metrics-") as figures:
         os.environ[SEVERAL] = figures
         shared = config(f"{__name__}:worker", workers=workers, factory=True)
-        Multiprocess(shared, sockets=[listening]).run()
+        Workers(shared, sockets=[listening]).run()
 
 
 def worker() -> FastAPI:
     """The application of one worker of several."""
     return Serving.model_validate_json(os.environ[_SERVING]).app()
+
+
+class Workers(Multiprocess):
+    """Several workers, started again when they die; of those that are gone no gauge is told."""
+
+    _known: frozenset[int] = frozenset()
+
+    def keep_subprocess_alive(self) -> None:
+        super().keep_subprocess_alive()
+        now = frozenset(one.pid for one in self.processes if one.pid is not None)
+        for gone in self._known - now:
+            forget(gone)
+        self._known = now
 
 
 def config(app: FastAPI | str, workers: int = 1, factory: bool = False) -> uvicorn.Config:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from evichain.errors import DataError, StoreError
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 from evichain.service.http.limits import Gate
@@ -25,6 +26,9 @@ class Service:
     """What an application is made of.
 
     Attributes:
+        storing: for whatever needs the store: writes and listings.
+        thinking: for what comes from memory and takes long. It has threads of its own, as those
+            that wait for a store may be away for long.
         waiting: for writes that wait for settling. They may take long: half of all places are
             kept for those who ask.
     """
@@ -32,7 +36,8 @@ class Service:
     live: Following
     settings: Settings
     metrics: Metrics
-    work: Work
+    storing: Work
+    thinking: Work
     settling: Work
     exports: Work
     watch: Work
@@ -53,6 +58,7 @@ class Service:
             live,
             settings,
             metrics,
+            work(settings.threads),
             work(settings.threads),
             # One thread: what it settles, it settles for all who wait.
             work(1, settings.settle_timeout),
@@ -80,23 +86,30 @@ class Service:
 
         def durable() -> R:
             result = change()
-            self.live.catch_up()
+            self._take_in(self.live.catch_up)
             return result
 
         if not (settled or self.settings.strict):
-            return await self.work(durable)
+            return await self.storing(durable)
         if not self.waiting.enter():
             self.metrics.refused.labels("settling").inc()
             detail = "Too many writes are waiting for all that follows from them."
             raise ProblemError(503, detail, retry_after=self.settings.retry_after)
         try:
-            result = await self.work(durable)
-            await self.settling(self.live.settle)
+            result = await self.storing(durable)
+            await self.settling(self._take_in, self.live.settle)
             return result
         finally:
             self.waiting.leave()
 
+    def _take_in(self, take_in: Callable[[], object]) -> None:
+        """Have what is in the store known here; what is wrong with it is not the asker's fault."""
+        try:
+            take_in()
+        except DataError as error:
+            raise StoreError(error.what, where=error.where, right=error.right) from error
+
     def close(self) -> None:
         """Let go of all threads."""
-        for work in (self.work, self.settling, self.exports, self.watch):
+        for work in (self.storing, self.thinking, self.settling, self.exports, self.watch):
             work.close()

@@ -36,7 +36,7 @@ class Settings(BaseModel):
     in_progress: Annotated[int, Field(ge=1)] = 128
     """Requests being answered or waiting to be; what comes on top is sent away."""
     threads: Annotated[int, Field(ge=1)] = 8
-    """Threads for what takes long: writes and explanations."""
+    """Threads for what needs the store, and as many for what comes from memory and takes long."""
     exports: Annotated[int, Field(ge=1)] = 2
     """Exports at a time."""
     timeout: Annotated[float, Field(gt=0)] = 15.0
@@ -63,7 +63,7 @@ class Settings(BaseModel):
             SettingsError: they do not.
         """
         rating = self.feedback_rating
-        if rating is not None and not scale.low <= rating <= scale.high:
+        if rating is not None and not scale.holds(rating):
             raise SettingsError(
                 f"a feedback rating of {rating:g}",
                 right=f"Ratings of this model go from {scale.low:g} to {scale.high:g}.",

@@ -21,14 +21,17 @@ from evichain.service.live.rows import Row
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.titles import Titles
 
-_REASONS_FROM = 64
+REASONS_FROM = 64
 """Of how many pieces of evidence the reason is sought for an item in a list."""
 GUEST = "you"
 
 
 @dataclass(frozen=True)
 class Reason:
-    """The rating of the asker's without which the estimate would be lowered most."""
+    """The rating of the asker's without which the estimate would be lowered most.
+
+    Of those that are evidence, up to 64 are looked at: the same for every item of a list.
+    """
 
     item: Id
     title: str
@@ -100,13 +103,13 @@ class Answers:
 
     def guest(self, ratings: Iterable[tuple[str, float]], without: Collection[str] = ()) -> Asker:
         """Someone with these (item, rating) pairs; items that nobody has rated tell nothing."""
-        low, high = self.snapshot.scale.low, self.snapshot.scale.high
+        scale = self.snapshot.scale
         rated: dict[int, float] = {}
         for item, rating in ratings:
-            if not low <= rating <= high:
+            if not scale.holds(rating):
                 raise DataError(
                     f"a rating of {rating:g} for item {item!r}",
-                    right=f"Ratings go from {low:g} to {high:g} here.",
+                    right=f"Ratings go from {scale.low:g} to {scale.high:g} here.",
                 )
             index = self.snapshot.index(Side.ITEM, item)
             if index != UNKNOWN:
@@ -186,12 +189,6 @@ class Answers:
         found = self.titles.search(text, n, self._ratings)
         return [(item, self.titles.title(item), self._ratings(item)) for item in found]
 
-    def rated(self, asker: Asker) -> list[tuple[Id, str, float]]:
-        """What someone has rated: id, title and rating, the best first."""
-        pairs = zip(asker.row[0].tolist(), asker.row[1].tolist(), strict=True)
-        found = [(*self._item(place), rating) for place, rating in pairs]
-        return sorted(found, key=lambda entry: (-entry[2], entry[1]))
-
     def _asker(self, name: Id, row: Row, without: Collection[str], stored: Layer | None) -> Asker:
         left = np.array([self.snapshot.index(Side.ITEM, item) for item in without], np.int64)
         if len(left):
@@ -211,7 +208,7 @@ class Answers:
             return [None] * len(items)
         below = snapshot.layers[1, Side.ITEM].take(chosen).rows
         generator = snapshot.chain.generator(Side.USER, 0)
-        places = np.arange(min(len(chosen), _REASONS_FROM))
+        places = np.arange(min(len(chosen), REASONS_FROM))
         if len(chosen) > 1:
             with torch.inference_mode():
                 rows = Alternatives(generator, torch.from_numpy(below), links).without(places)

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
 
 import numpy as np
@@ -20,6 +20,7 @@ from evichain.service.live.recent import Recent
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.titles import Titles
 from evichain.service.store import Store
+from evichain.service.store.kinds import integer
 from evichain.service.store.rows import Change as Stored
 from evichain.service.store.rows import Erased, Rated, Titled, Unrated
 
@@ -105,9 +106,8 @@ class Following:
         index = roster.index(text)
         if index != UNKNOWN:
             return int(text) if text in self._integers[side] else roster[index]
-        if self.model.graph.ids[side].integers and _is_integer(text):
-            return int(text)
-        return text
+        number = integer(text) if self.model.graph.ids[side].integers else None
+        return text if number is None else number
 
     def _settle(self) -> Snapshot:
         live = self._live
@@ -143,7 +143,7 @@ class Following:
     def _cut(self, rating: float) -> float:
         """A rating on the model's scale, whatever others have written to the store."""
         scale = self.model.graph.scale
-        if not scale.low <= rating <= scale.high:
+        if not scale.holds(rating):
             log.warning(_OFF_SCALE, extra={"low": scale.low, "high": scale.high, "ratings": 1})
         return min(max(rating, scale.low), scale.high)
 
@@ -176,7 +176,8 @@ class Following:
     def _follow(self) -> None:
         while not self._stop.is_set():
             try:
-                if self.store.wait(self.snapshot.version, _WAIT) > self.snapshot.version:
+                # Another version, not only a later one: a store may be put back from a back-up.
+                if self.store.wait(self.snapshot.version, _WAIT) != self.snapshot.version:
                     self.catch_up()
             except StoreUnavailableError:
                 self._stop.wait(_WAIT)
@@ -201,20 +202,3 @@ class Following:
                 log.exception("cannot settle what has changed")
                 self._stop.wait(10 * _WAIT)
                 self._news.set()
-
-
-def _is_integer(text: str) -> bool:
-    try:
-        number = int(text)
-    except ValueError:
-        return False
-    return str(number) == text and -(2**63) <= number < 2**63
-
-
-def missing_titles(model: REC, titles: Titles) -> Mapping[Id, str]:
-    """Titles that a model knows and a store does not."""
-    known = model.graph.titles
-    if known is None:
-        return {}
-    rows = known.select("item_id", "title").iter_rows()
-    return {item: title for item, title in rows if titles.title(item) == str(item)}

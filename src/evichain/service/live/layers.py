@@ -129,21 +129,27 @@ class Upkeep:
     def _with(
         self, layers: LiveLayers, old: LiveLayer, rows: BothRows, place: Place, wanted: Longs
     ) -> LiveLayer:
-        """A layer with the embeddings of some made again, from the layers below."""
+        """A layer with the embeddings of some made again, from the layers below.
+
+        Who has no ratings has none, being a prototype or not: nobody who starts now has met them.
+        """
         depth, side = place
         if not len(wanted):
             return old
         if depth == self.policy.max_depth:
             made = stored_layer(self.chain, side, self.rosters[side].slot[wanted])
+            rated = ~_empty(rows[side], wanted)
         else:
             parts = self._sources(layers, rows, place, wanted)
             made = layer(self.chain, self.policy, side, depth, *parts)
-        return old.changed(wanted, made)
+            rated = np.diff(parts[0].indptr) > 0
+        return old.changed(wanted, replace(made, there=made.there & rated))
 
     def _reselected(self, before: LiveRows, after: LiveRows, touched: Longs, depth: int) -> Longs:
-        """Who of these has other evidence at a depth than before, or was not there."""
+        """Who of these may have other evidence at a depth than before, or was not there."""
         if depth == self.policy.max_depth:
-            return touched[touched >= len(before)]
+            # There is no evidence, but who has come or gone is among them.
+            return touched
         old, new = (self._chosen(rows, touched, depth) for rows in (before, after))
         differ = [
             place

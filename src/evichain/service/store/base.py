@@ -29,7 +29,15 @@ from evichain.service.store.checks import (
 )
 from evichain.service.store.exporting import export
 from evichain.service.store.group import GroupCommit
-from evichain.service.store.packing import check_ratings, pack, pack_ratings, pack_titles, unpack
+from evichain.service.store.kinds import Adopting, as_known
+from evichain.service.store.packing import (
+    check_ratings,
+    pack,
+    pack_ratings,
+    pack_titles,
+    unpack,
+    unpack_titles,
+)
 from evichain.service.store.rows import Changes, Counts, Exported, Page, Rating, Written
 from evichain.service.store.session import SLICE, Session
 from evichain.service.store.snapshot import Snapshot
@@ -87,15 +95,22 @@ class Store(ABC):
 
     # Writing
 
-    def put(self, changes: Iterable[Sequence[Any]]) -> Written:
+    def put(
+        self, changes: Iterable[Sequence[Any]], *, adopt: bool = False, keep: bool = False
+    ) -> Written:
         """Add or change ratings, all of them or none.
 
         Args:
             changes: (user_id, item_id, rating) each, and a timestamp if there is one. Of a pair
                 given twice the later counts: by time, or without times by place.
+            adopt: give ids the kind that they have in the store: 7 where that is how '7' is there.
+            keep: leave pairs alone that have a rating; they count as unchanged.
+
+        Raises:
+            DataError: an id is in the store already in another kind, as an integer or as text.
         """
         ratings = checked_ratings(changes)
-        written: Written = self._write(Put(ratings)) if ratings else _NOTHING
+        written: Written = self._write(Put(ratings, adopt, keep)) if ratings else _NOTHING
         return written
 
     def delete(self, pairs: Iterable[Sequence[Any]]) -> int:
@@ -250,8 +265,9 @@ class Store(ABC):
     def import_ratings(self, ratings: Ratings, *, progress: bool = False) -> Written:
         """Put a table of any size and its titles, all of it or nothing.
 
-        More than fits into a batch goes past the log, so that readers start again from a
-        snapshot. Others who write wait meanwhile, or find the store busy.
+        Ids take over the kind, integer or text, that they have in the store. More than fits into
+        a batch goes past the log, so that readers start again from a snapshot. Others who write
+        wait meanwhile, or find the store busy.
         """
         check_ratings(ratings)
         titles = pack_titles(ratings)
@@ -261,8 +277,12 @@ class Store(ABC):
         return self._load(slices, titles, len(ratings), len(ratings), progress)
 
     def import_store(self, source: "Store", *, progress: bool = False) -> Written:
-        """Put everything that another store holds, with the order in which it came there."""
+        """Put everything that another store holds, with the order in which it came there.
+
+        Ids take over the kind, integer or text, that they have in this one.
+        """
         with source.snapshot() as snapshot:
+            snapshot.check_kinds()
             titles = snapshot.packed_titles()
             return self._load(snapshot.packed(), titles, snapshot.version, len(snapshot), progress)
 
@@ -290,10 +310,11 @@ class Store(ABC):
         writes: list[Write] = []
         if len(ratings):
             columns = [name for name in COLUMNS if name in ratings.frame.columns]
-            writes.append(Put(checked_ratings(ratings.frame.select(columns).iter_rows())))
+            writes.append(
+                Put(checked_ratings(ratings.frame.select(columns).iter_rows()), adopt=True)
+            )
         if len(titles):
-            named = [(unpack(text, number), title) for text, number, title in titles.iter_rows()]
-            writes.append(PutTitles(named))
+            writes.append(PutTitles(unpack_titles(titles), adopt=True))
         results = self._commit(writes) if writes else []
         return results[0] if len(ratings) else _NOTHING
 
@@ -311,14 +332,15 @@ class Store(ABC):
             self._writing() as session,
         ):
             latest, _ = session.advance(versions)
+            adopting = Adopting(session)
 
             def moved() -> Iterator[pl.DataFrame]:
                 for part in slices:
-                    yield part.with_columns(pl.col("version") + (latest - versions))
+                    yield adopting(part).with_columns(pl.col("version") + (latest - versions))
                     advance(len(part))
 
             written = session.load(moved())
-            session.load_titles(titles)
+            session.load_titles(as_known(session, unpack_titles(titles)))
             session.trim(latest + 1)
             return written
 

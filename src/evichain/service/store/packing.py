@@ -93,6 +93,11 @@ def pack_titles(ratings: Ratings) -> pl.DataFrame:
     )
 
 
+def unpack_titles(titles: pl.DataFrame) -> "list[tuple[Id, str]]":
+    """The titles that such a table holds."""
+    return [(unpack(text, number), title) for text, number, title in titles.iter_rows()]
+
+
 def _pack_column(frame: pl.DataFrame, side: Side) -> tuple[pl.Expr, pl.Expr]:
     """The two columns of a side's ids."""
     is_text = frame.schema[side.column] == pl.String

@@ -3,7 +3,13 @@
 Everything that comes from outside is such a value. What is put together here are names of columns.
 """
 
+from collections.abc import Callable
+from typing import Literal
+
 from evichain.ratings.side import Side
+
+Query = Callable[[int], str]
+"""A statement about so many keys."""
 
 KEY = "user_text, user_number, item_text, item_number"
 _COLUMNS = f"{KEY}, rating, timestamp"
@@ -86,6 +92,21 @@ def known_titles(count: int) -> str:
     )
 
 
+def known_ids(side: Side, table: Literal["ratings", "titles"]) -> Query:
+    """Which of so many ids are in a table."""
+    key = _id(side)
+    text, number = (f"there.{name} = given.{name}" for name in key.split(", "))
+
+    def query(count: int) -> str:
+        given = ", ".join(["(?, ?)"] * count)
+        return (
+            f"WITH given ({key}) AS (VALUES {given}) SELECT {key} FROM given WHERE EXISTS "
+            f"(SELECT 1 FROM evichain_{table} there WHERE {text} AND {number})"
+        )
+
+    return query
+
+
 def history(side: Side) -> str:
     """What one entity rated, or was rated by: by time, those without one first, then as put."""
     return (
@@ -122,6 +143,11 @@ def twins(side: Side) -> str:
 def integers(side: Side) -> str:
     """The ids of a side that are integers."""
     return f"SELECT DISTINCT {side.noun}_number FROM evichain_ratings WHERE {side.noun}_text = ''"
+
+
+def texts(side: Side) -> str:
+    """The ids of a side that are text."""
+    return f"SELECT DISTINCT {side.noun}_text FROM evichain_ratings WHERE {side.noun}_text > ''"
 
 
 def scan(kinds_found: dict[Side, tuple[bool, bool]], *, in_order: bool) -> str:

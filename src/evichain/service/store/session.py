@@ -1,13 +1,17 @@
 """A backend's connection while something is done with it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from evichain.service.store import queries
+from evichain.service.store.packing import pack
 from evichain.service.store.rows import Written
+
+if TYPE_CHECKING:
+    from evichain.ratings.ids import Id
 
 SLICE = 100_000
 """Rows that are read or loaded at a time: memory is bounded by it."""
@@ -50,12 +54,12 @@ class Session(ABC):
         self.change(queries.TRIM, [before])
         self.change(queries.RAISE_FLOOR, [before - 1, before - 1])
 
-    def load_titles(self, titles: pl.DataFrame) -> None:
-        """Put any number of packed titles, past the log."""
-        self.change_each(queries.PUT_TITLE, titles.rows())
+    def load_titles(self, titles: "Sequence[tuple[Id, str]]") -> None:
+        """Put any number of titles, past the log."""
+        self.change_each(queries.PUT_TITLE, [(*pack(item), title) for item, title in titles])
 
     def look_up(
-        self, keys: Sequence[tuple[Any, ...]], query: Callable[[int], str]
+        self, keys: Sequence[tuple[Any, ...]], query: queries.Query
     ) -> Iterator[tuple[Any, ...]]:
         """The rows of many keys, some at a time."""
         for start in range(0, len(keys), queries.LOOKED_UP):

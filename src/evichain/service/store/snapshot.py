@@ -57,6 +57,14 @@ class Snapshot:
             found[side] = integers, texts
         return found
 
+    def check_kinds(self) -> None:
+        """Refuse a store that holds an id in both kinds.
+
+        Raises:
+            DataError: it does, as only one from an earlier version can.
+        """
+        assert self._kinds
+
     def integers(self, side: Side) -> list[int]:
         """The ids of a side that are integers, if others are text: in a table all are."""
         if not all(self._kinds[side]):

@@ -1,10 +1,12 @@
 """Writes, and how several of them are done in one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evichain.ratings.side import Side
 from evichain.service.store import queries
+from evichain.service.store.kinds import as_known, renamed
 from evichain.service.store.log import ERASED, NO_ID, RATED, TITLED, UNRATED
 from evichain.service.store.packing import pack
 from evichain.service.store.rows import Rating, Written
@@ -16,9 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Put:
-    """Ratings to add or change; gives what was `Written`."""
+    """Ratings to add or change; gives what was `Written`.
+
+    Attributes:
+        adopt: whether ids take over the kind that they have in the store; else those of another
+            kind are refused.
+        keep: whether pairs that have a rating keep it.
+    """
 
     ratings: Sequence[Rating]
+    adopt: bool = False
+    keep: bool = False
 
     @property
     def size(self) -> int:
@@ -46,9 +56,14 @@ class Erase:
 
 @dataclass(frozen=True)
 class PutTitles:
-    """Titles to set, or to remove where they are None; gives how many changed."""
+    """Titles to set, or to remove where they are None; gives how many changed.
+
+    Attributes:
+        adopt: whether items take over the kind that they have in the store.
+    """
 
     titles: "Sequence[tuple[Id, str | None]]"
+    adopt: bool = False
 
     @property
     def size(self) -> int:
@@ -84,7 +99,8 @@ def apply(session: Session, writes: Sequence[Write], version: int) -> list[Any]:
         if isinstance(write, Erase):
             results.append(_erase(session, write.user, version + 1))
         elif isinstance(write, PutTitles):
-            results.append(_put_titles(session, write.titles, version))
+            titles = as_known(session, write.titles) if write.adopt else write.titles
+            results.append(_put_titles(session, titles, version))
         else:
             session.trim(min(write.before, last + 1))
             results.append(None)
@@ -96,6 +112,7 @@ def _edit(session: Session, edits: Sequence[Put | Delete], version: int) -> list
     """Puts and deletes of one or many callers: few statements, and the log as if one by one."""
     if not edits:
         return []
+    edits = _of_one_kind(session, edits)
     pairs = dict.fromkeys(pair for edit in edits for pair in _pairs(edit))
     keys = [(*pack(user), *pack(item)) for user, item in pairs]
     looked_up = session.look_up(keys, queries.known_ratings)
@@ -105,11 +122,12 @@ def _edit(session: Session, edits: Sequence[Put | Delete], version: int) -> list
     results: list[Any] = []
     for edit in edits:
         new = changed = deleted = 0
+        keep = isinstance(edit, Put) and edit.keep
         for pair, held in zip(_pairs(edit), _held(edit), strict=True):
             version += 1
             key = (*pack(pair[0]), *pack(pair[1]))
             stood = before.get(key)
-            if stood == held:
+            if stood == held or (keep and stood is not None):
                 continue
             if held is None:
                 del before[key]
@@ -128,6 +146,33 @@ def _edit(session: Session, edits: Sequence[Put | Delete], version: int) -> list
     session.change_each(queries.DELETE, [key for key, row in now.items() if row is None])
     session.change_each(queries.LOG, log)
     return results
+
+
+def _of_one_kind(session: Session, edits: Sequence[Put | Delete]) -> Sequence[Put | Delete]:
+    """The edits with every id that is put in the one kind that the store has it in."""
+    new: list[dict[Id, Id]] = []
+    for side in Side:
+        ids: tuple[set[Id], set[Id]] = (set(), set())
+        for edit in edits:
+            if isinstance(edit, Put):
+                ids[edit.adopt].update(pair[side] for pair in _pairs(edit))
+        strict, adopting = ids
+        new.append(renamed(session, side, adopting, strict))
+    if not any(new):
+        return edits
+    users, items = new
+    return [
+        replace(
+            edit,
+            ratings=[
+                row._replace(user=users.get(row.user, row.user), item=items.get(row.item, row.item))
+                for row in edit.ratings
+            ],
+        )
+        if isinstance(edit, Put) and edit.adopt
+        else edit
+        for edit in edits
+    ]
 
 
 def _pairs(edit: Put | Delete) -> "Sequence[tuple[Id, Id]]":

@@ -17,14 +17,16 @@ export class Refused extends Error {
 /** The answer to a request, however often it has to be asked. `path` is relative to the page, so
  * that the service may live below any prefix. */
 export async function ask(path, { method = "GET", body, signal } = {}) {
-  for (let attempt = 0; ; attempt++) {
-    const response = await attempted(path, method, body, signal);
-    if (response && !PASSING.has(response.status)) {
-      tell("trouble", null);
-      return answer(response);
+  const request = {};
+  try {
+    for (let attempt = 0; ; attempt++) {
+      const response = await attempted(path, method, body, signal);
+      if (response && !PASSING.has(response.status)) return await answer(response);
+      trouble(request, response ? busy(response) : "The server cannot be reached. Trying again…");
+      await pause(attempt, response, signal);
     }
-    tell("trouble", response ? busy(response) : "The server cannot be reached. Trying again…");
-    await pause(attempt, response, signal);
+  } finally {
+    trouble(request, null);
   }
 }
 
@@ -42,11 +44,13 @@ export class Newest {
     const { signal } = this.#controller;
     try {
       const found = await work(signal);
-      if (!signal.aborted) use(found);
+      if (signal.aborted) return;
+      trouble(this, null);
+      use(found);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Refused)) throw error;
-      tell("trouble", error.message);
+      trouble(this, error.message);
     }
   }
 }
@@ -109,6 +113,17 @@ function pause(attempt, response, signal) {
   });
 }
 
-export function tell(type, detail) {
+const troubles = new Map();
+
+/** Says what is wrong with something, until null is said of the same: no other answer ends it.
+ * Of several troubles the latest is told. */
+export function trouble(about, what) {
+  if (!what && !troubles.has(about)) return;
+  troubles.delete(about);
+  if (what) troubles.set(about, what);
+  tell("trouble", [...troubles.values()].at(-1) ?? null);
+}
+
+function tell(type, detail) {
   status.dispatchEvent(new CustomEvent(type, { detail }));
 }

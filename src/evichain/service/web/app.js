@@ -1,6 +1,6 @@
 // Puts the page together.
 
-import { ask, status, useKey } from "./api.js";
+import { ask, status, trouble, useKey } from "./api.js";
 import { Films } from "./films.js";
 import { Keep } from "./keep.js";
 import { List } from "./list.js";
@@ -41,6 +41,5 @@ try {
   const keep = new Keep(state);
   await Promise.all([films.offer(), keep.resume()]);
 } catch (error) {
-  $("trouble").hidden = false;
-  $("trouble-what").textContent = error.message;
+  trouble("page", error.message);
 }

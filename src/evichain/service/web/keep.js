@@ -1,7 +1,7 @@
 // Guest or kept: ratings stay in this browser unless one asks for them to be kept on the server,
 // under an id drawn by chance; then whatever is rated is stored there too, until it is erased.
 
-import { ask, Refused, tell } from "./api.js";
+import { ask, Refused, trouble } from "./api.js";
 import { $ } from "./words.js";
 
 const GUEST = "Your ratings stay in this browser. Nothing is stored on the server.";
@@ -44,7 +44,9 @@ export class Keep {
   }
 
   #sync() {
-    if (!this.state.user || this.#running) return;
+    if (this.#running) return;
+    trouble(this, null);
+    if (!this.state.user) return;
     this.#running = this.#brought().finally(() => {
       this.#running = null;
       this.#draw();
@@ -67,7 +69,9 @@ export class Keep {
         }
       }
     } catch (error) {
-      tell("trouble", `Your ratings could not be kept: ${error.message}`);
+      // Who may not write is a guest, as before; but who has something there must be able to erase it.
+      if (error.code === 403 && !this.#saved.size) this.state.keepAs(null);
+      trouble(this, `Your ratings could not be kept: ${error.message}`);
     }
   }
 
@@ -82,6 +86,7 @@ export class Keep {
   /** Nothing may be stored after the erasure, and the id must be known until it is done. */
   async #erase() {
     this.#erasing = true;
+    trouble(this, null);
     try {
       await this.#running;
       if (this.state.user) await this.#asked("", { method: "DELETE" }).catch(unknown);
@@ -90,7 +95,7 @@ export class Keep {
       this.state.replace([]);
       $("news").textContent = "Everything of yours is erased.";
     } catch (error) {
-      tell("trouble", `Nothing could be erased: ${error.message}`);
+      trouble(this, `Nothing could be erased: ${error.message}`);
     } finally {
       this.#erasing = false;
     }

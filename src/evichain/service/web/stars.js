@@ -33,9 +33,18 @@ function regular(low, high, levels) {
   const steps = gaps.length ? Math.round((high - low) / Math.min(...gaps)) : MOST;
   const count = steps < MOST ? steps : MOST - 1;
   return Array.from({ length: count + 1 }, (_, k) =>
-    Number((low + (k * (high - low)) / count).toFixed(2)),
+    within(low, high, Number((low + (k * (high - low)) / count).toFixed(2))),
   );
 }
+
+/** Ratings have 32 bits, and so do the ends of the scale: to these, 0.1 is as good as 0.1000000015. */
+function within(low, high, value) {
+  const rounded = Math.fround(value);
+  if (rounded < Math.fround(low)) return low;
+  return rounded > Math.fround(high) ? high : value;
+}
+
+const same = (one, other) => other !== null && Math.fround(one) === Math.fround(other);
 
 const between = (share) => Math.min(1, Math.max(0, share));
 
@@ -87,7 +96,7 @@ export function given(scale, { label, value = null, choose, remove }) {
   /** Shows another value that was not chosen here. */
   group.give = (rating) => {
     value = rating;
-    for (const radio of group.querySelectorAll("input")) radio.checked = Number(radio.value) === value;
+    for (const radio of group.querySelectorAll("input")) radio.checked = same(Number(radio.value), value);
     show(value);
   };
   group.give(value);

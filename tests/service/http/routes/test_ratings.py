@@ -1,13 +1,20 @@
 """What is put is there at once, on disk and in every answer; what is deleted is gone."""
 
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 import pytest
 from tests.service.http.conftest import Caller
+from tests.service.live.test_following import SMALL
 
-from evichain import REC
+from evichain import REC, Ratings
+from evichain.errors import DataError
 from evichain.ratings.side import Side
+from evichain.service.http import Settings, create_app
 from evichain.service.live.following import Following
-from evichain.service.store import Store
+from evichain.service.store import Store, open_store
+from evichain.testing import planted_blocks
 
 
 def test_a_rating_is_durable_and_known_when_it_is_answered(
@@ -123,3 +130,59 @@ def test_ids_may_hold_anything_that_the_store_takes(ask: Caller, store: Store) -
     assert users >= {"a/b", "%", "a b", "🎬", "x'; DROP TABLE ratings; --", "007"}
     assert ask("GET", "/v1/users/a%2Fb/ratings").json()["user"] == "a/b"
     assert ask("GET", "/v1/users/a%2Fb/recommendations").status_code == 200
+
+
+def test_what_another_process_wrote_as_text_is_not_put_twice(ask: Caller, store: Store) -> None:
+    store.put([("7777", 5, 2.0)])  # an integer, by the custom of this model
+    assert ask("PUT", "/v1/users/7777/ratings/6", json={"rating": 3}).status_code == 200
+    assert {row.item for row in store.ratings_of(Side.USER, "7777")} == {5, 6}
+    assert store.ratings_of(Side.USER, 7777) == []
+
+
+@pytest.mark.parametrize("settled", ["false", "true"])
+def test_what_is_wrong_in_the_store_is_not_the_fault_of_who_writes(
+    ask: Caller, live: Following, store: Store, settled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise DataError("users 41 and '41' are two", right="Delete one of them.")
+
+    monkeypatch.setattr(live, "settle" if settled == "true" else "catch_up", broken)
+    found = ask("PUT", f"/v1/users/eve/ratings/6?settled={settled}", json={"rating": 3})
+    assert found.status_code == 503
+    assert found.headers["retry-after"]
+    assert "41" not in found.json()["detail"]
+    assert "may have happened" in found.json()["detail"]
+    assert len(store.ratings_of(Side.USER, "eve")) == 1
+
+
+@pytest.fixture(scope="module")
+def fractional() -> REC:
+    """A model of ratings from 0.1 to 3.7, neither of which 32 bits hold exactly."""
+    whole = planted_blocks().frame
+    frame = whole.with_columns(rating=(0.9 * pl.col("rating").cast(pl.Float64) - 0.8).round(1))
+    return REC(**SMALL).fit(Ratings(frame.cast({"rating": pl.Float32})))
+
+
+def test_the_ends_of_a_scale_are_on_it_in_decimals_too(
+    fractional: REC, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_store(tmp_path / "fractional.db") as store:
+        store.import_ratings(fractional.graph.to_ratings())
+        live = Following(fractional, store)
+        scale = live.snapshot.scale
+        assert scale.low > 0.1
+        assert scale.high != 3.7
+        ask = Caller(create_app(live, Settings(feedback_rating=0.1, timeout=600)))
+        rated = [{"item": "0", "rating": 0.1}, {"item": "1", "rating": 3.7}]
+        body = {"ratings": rated, "item": "2"}
+        assert ask("POST", "/v1/explanations", json=body).status_code == 200
+        for one in rated:
+            path = f"/v1/users/eve/ratings/{one['item']}"
+            assert ask("PUT", path, json={"rating": one["rating"]}).status_code == 200
+        for rating in (0.09, 3.71, 1e300):
+            assert ask("PUT", "/v1/users/eve/ratings/2", json={"rating": rating}).status_code == 422
+        assert [row.rating for row in store.ratings_of(Side.USER, "eve")] == [0.1, 3.7]
+        ask("POST", "/api/feedback", json=[{"UserId": "bob", "ItemId": "1"}])
+        assert [row.rating for row in store.ratings_of(Side.USER, "bob")] == [0.1]
+    assert "scale" not in caplog.text
+    assert fractional.recommend([(0, 0.1), (1, 3.7)], 3)

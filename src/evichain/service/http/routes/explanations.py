@@ -52,7 +52,7 @@ def router(service: Service) -> APIRouter:
                 trace = aliases.applied(trace)
             return response(trace, format)
 
-        return await service.work(work)
+        return await service.thinking(work)
 
     @routes.get(
         "/users/{user}/explanations/{item}",

@@ -19,7 +19,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/v1/overview", summary="How much, how good, how fast")
     async def overview() -> models.Overview:
         """Counts (a few seconds old at most), the model, its latest error and its speed."""
-        counted = await service.work(service.tally)
+        counted = await service.thinking(service.tally)
         live, snapshot = service.live, service.live.snapshot
         latency = service.metrics.latency() or (None, None)
         return models.Overview(
@@ -61,12 +61,9 @@ def router(service: Service) -> APIRouter:
     )
     async def metrics() -> Response:
         """Requests, latencies, what was refused, counts, and the error on the latest ratings."""
-        counted = await service.work(service.tally)
-        figures = service.metrics
-        figures.ratings.set(counted.ratings)
-        figures.users.set(counted.users)
-        figures.items.set(counted.items)
-        figures.rmse.set(service.live.recent.rmse or float("nan"))
+        counted = await service.thinking(service.tally)
+        figures, rmse = service.metrics, service.live.recent.rmse
+        figures.counted(counted.ratings, counted.users, counted.items, rmse)
         return Response(figures.text(), media_type=CONTENT_TYPE_LATEST)
 
     return routes

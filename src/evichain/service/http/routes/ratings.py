@@ -50,7 +50,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/users/{user}/ratings", summary="All ratings of a user")
     async def of_user(user: models.PathId) -> models.UserRatings:
         """All ratings of a user with titles, the latest last."""
-        found = await service.work(store.ratings_of, Side.USER, service.native(Side.USER, user))
+        found = await service.storing(store.ratings_of, Side.USER, service.native(Side.USER, user))
         if not found:
             raise UnknownEntityError(
                 f"unknown user {user!r}", right="Ask for users who have rated something."
@@ -98,7 +98,7 @@ def router(service: Service) -> APIRouter:
     ) -> models.RatingsPage:
         """Some ratings, in the order of their ids; `after` is what the page before gave."""
         place = None if after is None else read_cursor(after)
-        found = await service.work(store.page, limit, after=place)
+        found = await service.storing(store.page, limit, after=place)
         return models.RatingsPage(
             ratings=[row_of(row) for row in found.ratings],
             after=None if found.after is None else cursor(found.after),
@@ -115,12 +115,20 @@ def row_of(row: Rating) -> models.Row:
 
 
 async def written(
-    service: Service, rows: Sequence[tuple[str, str, float, int | None]], *, settled: bool = False
+    service: Service,
+    rows: Sequence[tuple[str, str, float, int | None]],
+    *,
+    settled: bool = False,
+    keep: bool = False,
 ) -> models.Written:
-    """Put ratings that are on the scale; those without a time have it now."""
+    """Put ratings that are on the scale; those without a time have it now.
+
+    Args:
+        keep: leave pairs alone that have a rating.
+    """
     scale, now = service.live.snapshot.scale, int(time.time())
     for number, (_, _, rating, _) in enumerate(rows, start=1):
-        if not scale.low <= rating <= scale.high:
+        if not scale.holds(rating):
             raise DataError(
                 f"rating {number} is {rating:g}",
                 right=f"Ratings go from {scale.low:g} to {scale.high:g} here.",
@@ -129,12 +137,17 @@ async def written(
     def put() -> Written:
         return service.live.store.put(
             (
-                service.native(Side.USER, user),
-                service.native(Side.ITEM, item),
-                rating,
-                now if at is None else at,
-            )
-            for user, item, rating, at in rows
+                (
+                    service.native(Side.USER, user),
+                    service.native(Side.ITEM, item),
+                    rating,
+                    now if at is None else at,
+                )
+                for user, item, rating, at in rows
+            ),
+            # Another process may have put them meanwhile, in the other kind.
+            adopt=True,
+            keep=keep,
         )
 
     result = await service.write(put, settled=settled)

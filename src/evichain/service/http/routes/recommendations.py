@@ -54,7 +54,7 @@ def router(service: Service) -> APIRouter:
     ) -> models.Recommendations:
         # A list takes less time than handing it to a thread would; its reasons take more.
         if reasons:
-            return await service.work(recommended, who, n, include_seen, caution, reasons)
+            return await service.thinking(recommended, who, n, include_seen, caution, reasons)
         return recommended(who, n, include_seen, caution, reasons)
 
     @routes.get("/users/{user}/recommendations", summary="Recommend to a user")
@@ -69,7 +69,8 @@ def router(service: Service) -> APIRouter:
         """The items that a user would rate highest.
 
         `caution` ranks by the estimate less so many of its deviations; `reasons` tells which
-        rating of theirs speaks most for each item; `without` leaves ratings of theirs out.
+        rating of theirs, of up to 64 that are looked at, speaks most for each item; `without`
+        leaves ratings of theirs out.
         """
         return await listed(
             lambda answers: answers.user(user, without), n, include_seen, caution, reasons

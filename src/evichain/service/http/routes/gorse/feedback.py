@@ -4,13 +4,11 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.service.http import models as own
 from evichain.service.http.routes import ratings
 from evichain.service.http.routes.gorse import models
 from evichain.service.http.service import Service
-from evichain.service.live.snapshot import Snapshot
 
 
 def router(service: Service) -> APIRouter:
@@ -18,19 +16,18 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/api")
     store = service.live.store
 
-    async def put(rows: Sequence[models.FeedbackBody]) -> models.Success:
+    async def put(rows: Sequence[models.FeedbackBody], *, keep: bool = False) -> models.Success:
         found = [
             (one.user_id, one.item_id, rating(service, one.value), models.seconds(one.timestamp))
             for one in rows
         ]
-        result = await ratings.written(service, found)
+        result = await ratings.written(service, found, keep=keep)
         return models.Success(row_affected=result.new + result.changed)
 
     @routes.post("/feedback", summary="Insert feedback, unless it is there")
     async def insert(body: models.Feedbacks) -> models.Success:
         """Ratings of pairs that have none yet; the others stay as they are."""
-        snapshot = service.live.snapshot
-        return await put([one for one in body if not _rated(snapshot, one)])
+        return await put(body, keep=True)
 
     @routes.put("/feedback", summary="Insert or overwrite feedback")
     async def overwrite(body: models.Feedbacks) -> models.Success:
@@ -38,7 +35,7 @@ def router(service: Service) -> APIRouter:
         return await put(body)
 
     async def page(n: int, cursor: str, kind: str) -> models.FeedbackPage:
-        found = await service.work(
+        found = await service.storing(
             store.page, n, after=ratings.read_cursor(cursor) if cursor else None
         )
         return models.FeedbackPage(
@@ -60,7 +57,7 @@ def router(service: Service) -> APIRouter:
 
     async def pair(user: str, item: str, kind: str) -> list[models.Feedback]:
         who, what = service.native(Side.USER, user), service.native(Side.ITEM, item)
-        found = await service.work(store.get, who, what)
+        found = await service.storing(store.get, who, what)
         return [models.Feedback.of(found, kind)] if found else []
 
     @routes.get("/feedback/{user}/{item}", summary="Feedback of a user on an item")
@@ -87,7 +84,7 @@ def router(service: Service) -> APIRouter:
         return await delete(user, item)
 
     async def history(side: Side, identifier: str, kind: str) -> list[models.Feedback]:
-        found = await service.work(store.ratings_of, side, service.native(side, identifier))
+        found = await service.storing(store.ratings_of, side, service.native(side, identifier))
         return [models.Feedback.of(row, kind) for row in found]
 
     @routes.get("/user/{user}/feedback", summary="Feedback of a user")
@@ -122,13 +119,7 @@ def rating(service: Service, value: float | None) -> float:
     is the rating that the settings name, or the best there is.
     """
     scale = service.live.snapshot.scale
-    if value is None or (value == 0 and not scale.low <= 0 <= scale.high):
+    if value is None or (value == 0 and not scale.holds(0)):
         value = service.settings.feedback_rating
         value = scale.high if value is None else value
     return min(max(value, scale.low), scale.high)
-
-
-def _rated(snapshot: Snapshot, one: models.FeedbackBody) -> bool:
-    user = snapshot.index(Side.USER, one.user_id)
-    item = snapshot.index(Side.ITEM, one.item_id)
-    return UNKNOWN not in (user, item) and item in snapshot.row(Side.USER, user)[0]

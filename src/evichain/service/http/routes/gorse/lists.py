@@ -42,7 +42,7 @@ def router(service: Service) -> APIRouter:
         """
         answers = service.answers()
         if answers.snapshot.index(Side.USER, user) == UNKNOWN:
-            found = await service.work(popular, n + offset)
+            found = await service.thinking(popular, n + offset)
         else:
             best = answers.recommend(answers.user(user), n + offset)
             found = [models.Score(id=str(one.item), score=one.estimate) for one in best]
@@ -80,7 +80,7 @@ def router(service: Service) -> APIRouter:
     ) -> list[models.Score]:
         """The users whose embeddings, as evidence, are most like that of another."""
         snapshot = service.live.snapshot
-        return (await service.work(neighbours, snapshot, user, n + offset))[offset:]
+        return (await service.thinking(neighbours, snapshot, user, n + offset))[offset:]
 
     @routes.get("/latest", summary="The items that came last")
     async def latest(n: models.N = 10, offset: models.Offset = 0) -> list[models.Score]:
