@@ -6,7 +6,7 @@ import { FILM, FILMS, PEOPLE, YOU } from "./graph.js";
 const ROOMY = 480;
 const HEAD = 28;
 const SIZES = {
-  roomy: { you: 56, people: 88, film: 124, gap: 62, apart: 26, linked: 66, row: 46, height: 38 },
+  roomy: { you: 56, people: 100, film: 124, gap: 62, apart: 26, linked: 66, row: 46, height: 38 },
   tight: { you: 28, people: 56, film: 38, gap: 27, apart: 8, linked: 30, row: 56, height: 50 },
 };
 const WIDEST = 240;

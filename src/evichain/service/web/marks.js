@@ -16,9 +16,15 @@ export function label(node, roomy) {
   const { side, width, height } = node;
   const space = roomy ? 42 : 36;
   const left = node.mine ? space : side === "user" ? (roomy ? 32 : 26) : 12;
-  const written = wrapped(nameOf(node.title), width - left - 6, roomy || side === "user" ? 2 : 3);
+  const name = roomy ? nameOf(node.title) : brief(node);
+  const written = wrapped(name, width - left - 6, roomy || side === "user" ? 2 : 3);
   const sign = node.mine ? [toggle(height, node.on, roomy)] : side === "user" ? [head(height, roomy)] : [];
   return [...sign, ...lines(written, left, height / 2, "start")];
+}
+
+/** Of an alias the last digits, where there is little room; whoever points at it is told the whole. */
+function brief({ side, title }) {
+  return side === "user" && /^#\d+$/.test(title) ? title.slice(-3) : nameOf(title);
 }
 
 /** A star of about ten pixels. */
