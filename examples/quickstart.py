@@ -20,8 +20,8 @@ def main(data: str = "ml-100k", **settings: Any) -> None:
     user = split.test.frame["user_id"][0]
     print(f"For user {user}:")
     for place in model.recommend(user, n=5):
-        deviation = f" ± {place.deviation:.2f}" if place.deviation is not None else ""
-        print(f"  {place.estimate:.2f}{deviation}  {place.title}")
+        std = f" ± {place.std:.2f}" if place.std is not None else ""
+        print(f"  {place.estimate:.2f}{std}  {place.title}")
     best = model.recommend(user, n=1)[0]
     print(model.explain(user, best.item, pieces=3).text())
 

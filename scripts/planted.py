@@ -21,14 +21,14 @@ from pathlib import Path
 
 import numpy as np
 
-from evichain.evidence.aside import are_aside
+from evichain.evidence.holdout import are_held_out
 from evichain.kernels import Flags, Floats, Ints, Longs, kernel
 from evichain.ratings import Side
 from evichain.ratings import synthetic as planted
 from evichain.ratings._normals import Doubles, after_rounding, at
 from evichain.ratings.graph import Graph
 from evichain.recipes import settings_for
-from evichain.training.material import prepare
+from evichain.training.training_data import prepare
 
 SWEEPS = 8
 MEAN = planted.MEAN
@@ -53,7 +53,7 @@ def main(made: Path, graph: Graph) -> dict[str, float]:
         rows = graph.rows[side]
         owner = np.repeat(np.arange(len(rows.indptr) - 1, dtype=np.int32), np.diff(rows.indptr))
         pairs = (owner, rows.indices) if side is Side.USER else (rows.indices, owner)
-        hidden = are_aside(material.pool.aside, *map(np.asarray, pairs))
+        hidden = are_held_out(material.pool.holdout, *map(np.asarray, pairs))
         sides.append((rows.indptr, rows.indices, graph.scale.decode(rows.codes), hidden))
     seen_as = after_rounding(truth.noise)[0]
 

@@ -19,7 +19,7 @@ PEAKS = ("ProcessTreeJVMRSSMemory", "ProcessTreePythonRSSMemory")
 def costs(log: Path) -> dict[str, float]:
     """Sums over all tasks, and the highest of what was sampled on any executor."""
     sums: Counter[str] = Counter()
-    peaks = dict.fromkeys((*PEAKS, "together"), 0)
+    peaks = dict.fromkeys((*PEAKS, "ratings_per_user"), 0)
     times = []
     with log.open(encoding="utf-8") as lines:
         for line in lines:
@@ -56,7 +56,7 @@ def _add_task(sums: Counter[str], metrics: dict[str, dict[str, int]]) -> None:
 
 def _raise_peaks(peaks: dict[str, int], sampled: dict[str, int]) -> None:
     values = {name: sampled.get(name, 0) for name in PEAKS}
-    values["together"] = sum(values.values())
+    values["ratings_per_user"] = sum(values.values())
     for name, value in values.items():
         peaks[name] = max(peaks[name], value)
 

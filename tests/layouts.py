@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from evichain.evidence.settling import Layout
+from evichain.evidence.plan_layout import Layout
 
 
 def a_layout(nodes: int, sources: int, links: int, seed: int = 0) -> Layout:

@@ -35,8 +35,8 @@ def test_errors_are_those_of_all_ratings() -> None:
 
 
 def test_the_share_within_intervals_is_counted() -> None:
-    deviations = np.array([0.5, 0.5, 0.5, 1.6], np.float32)
-    found = evaluate(Oracle(Predictions(ESTIMATES, [None] * 4, deviations)), TEST)  # type: ignore[arg-type]
+    stds = np.array([0.5, 0.5, 0.5, 1.6], np.float32)
+    found = evaluate(Oracle(Predictions(ESTIMATES, [None] * 4, stds)), TEST)  # type: ignore[arg-type]
     # Errors 1, 0, 0, 2 beside reaches of 0.64, 0.64, 0.64 and 2.05.
     assert found.covered == 0.75
 

@@ -19,7 +19,7 @@ def test_lists_for_many_are_those_for_each(model: REC) -> None:
     some = model.graph.ids[Side.USER].values.to_list()[3:9]
     for seen in (True, False):
         found = model.recommend_all(some, 4, exclude_seen=seen)
-        assert found.columns == ["user_id", "rank", "item_id", "estimate", "deviation"]
+        assert found.columns == ["user_id", "rank", "item_id", "estimate", "std"]
         for user in some:
             expected = model.recommend(user, 4, exclude_seen=seen)
             rows = found.filter(pl.col("user_id") == user)
@@ -27,8 +27,8 @@ def test_lists_for_many_are_those_for_each(model: REC) -> None:
             assert rows["item_id"].to_list() == [r.item for r in expected]
             estimates = [r.estimate for r in expected]
             assert rows["estimate"].to_list() == pytest.approx(estimates, abs=1e-5)
-            deviations = [r.deviation for r in expected]
-            assert rows["deviation"].to_list() == pytest.approx(deviations, abs=1e-5)
+            stds = [r.std for r in expected]
+            assert rows["std"].to_list() == pytest.approx(stds, abs=1e-5)
     everyone = model.recommend_all(n=1)
     assert everyone["user_id"].to_list() == model.graph.ids[Side.USER].values.to_list()
     assert model.recommend_all([], 3).is_empty()
@@ -41,4 +41,4 @@ def test_lists_for_many_are_made_some_at_a_time(
     expected = model.recommend_all(n=3)
     monkeypatch.setattr("evichain.listing._SCORES", 70)
     found = model.recommend_all(n=3)
-    assert found.drop("estimate", "deviation").equals(expected.drop("estimate", "deviation"))
+    assert found.drop("estimate", "std").equals(expected.drop("estimate", "std"))

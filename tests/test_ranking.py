@@ -29,12 +29,12 @@ def ranked(
     seen: Pairs,
     relevant: Pairs,
     n: int,
-    there: tuple[Flags, Flags] | None = None,
+    has_embedding: tuple[Flags, Flags] | None = None,
 ) -> Ranking:
     """Rank with these scores: users are their rows, items the unit vectors."""
     k, m = scores.shape
     everything = np.ones(k, np.bool_), np.ones(m, np.bool_)
-    return rank(scores, np.eye(m, dtype=np.float32), there or everything, seen, relevant, n)
+    return rank(scores, np.eye(m, dtype=np.float32), has_embedding or everything, seen, relevant, n)
 
 
 @st.composite
@@ -44,13 +44,13 @@ def cases(draw: st.DrawFn) -> Case:
     noise = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     alike = draw(st.integers(1, m))
     scores = noise.permuted(np.tile(np.arange(m, dtype=np.float32) // alike, (k, 1)), axis=1)
-    there = noise.random(k) < 0.8, noise.random(m) < 0.8
+    has_embedding = noise.random(k) < 0.8, noise.random(m) < 0.8
     seen, relevant = (np.argwhere(noise.random((k, m)) < 0.3) for _ in range(2))
     strangers = np.argwhere(noise.random((k, 2)) < 0.2)
     strangers[:, 1] = NOTHING
     relevant = noise.permutation(np.concatenate([relevant, strangers]))
     n = draw(st.integers(1, 12))
-    return scores, there, _arrays(seen), _arrays(relevant), n
+    return scores, has_embedding, _arrays(seen), _arrays(relevant), n
 
 
 def _arrays(found: Longs) -> Pairs:
@@ -62,14 +62,14 @@ def _listed(found: Pairs) -> list[tuple[int, int]]:
 
 
 def literal(
-    scores: Floats, there: tuple[Flags, Flags], seen: Pairs, relevant: Pairs, n: int
+    scores: Floats, has_embedding: tuple[Flags, Flags], seen: Pairs, relevant: Pairs, n: int
 ) -> Ranking:
     """The definitions, user by user and item by item."""
     old, liked = _listed(seen), [pair for pair in _listed(relevant) if pair not in _listed(seen)]
     ndcgs, recalls, covered = [], [], set()
     for user, row in enumerate(scores.tolist()):
-        open_to = [i for i in range(len(row)) if there[1][i] and (user, i) not in old]
-        best = sorted(open_to, key=lambda i: -row[i])[:n] if there[0][user] else []
+        open_to = [i for i in range(len(row)) if has_embedding[1][i] and (user, i) not in old]
+        best = sorted(open_to, key=lambda i: -row[i])[:n] if has_embedding[0][user] else []
         covered |= set(best)
         count = sum(who == user for who, _ in liked)
         if count:
@@ -78,7 +78,7 @@ def literal(
             ndcgs.append(sum(1 / math.log2(place + 1) for place in hits) / ideal)
             recalls.append(len(hits) / count)
     means = [sum(v) / len(v) if v else math.nan for v in (ndcgs, recalls)]
-    return Ranking(means[0], means[1], len(covered) / len(there[1]), len(ndcgs), n)
+    return Ranking(means[0], means[1], len(covered) / len(has_embedding[1]), len(ndcgs), n)
 
 
 def test_by_hand() -> None:
@@ -93,8 +93,8 @@ def test_by_hand() -> None:
 
 def test_what_cannot_be_listed_is_missed() -> None:
     scores = np.array([[3, 2, 1], [3, 2, 1]], np.float32)
-    there = np.array([True, False]), np.array([False, True, True])
-    found = ranked(scores, pairs(), pairs((0, 0), (0, 1), (0, NOTHING), (1, 1)), 2, there)
+    has_embedding = np.array([True, False]), np.array([False, True, True])
+    found = ranked(scores, pairs(), pairs((0, 0), (0, 1), (0, NOTHING), (1, 1)), 2, has_embedding)
     ideal = 1 + 1 / math.log2(3)
     assert found.ndcg == pytest.approx((1 / ideal + 0) / 2)
     assert found.recall == pytest.approx((1 / 3 + 0) / 2)
@@ -116,11 +116,11 @@ def test_nobody_at_all() -> None:
 
 @given(case=cases(), chunk=st.sampled_from([1, 20, 1 << 20]))
 def test_equals_the_definitions_whatever_the_chunks(case: Case, chunk: int) -> None:
-    scores, there, seen, relevant, n = case
+    scores, has_embedding, seen, relevant, n = case
     expected = literal(*case)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "_SCORES", chunk)
-        found = ranked(scores, seen, relevant, n, there)
+        found = ranked(scores, seen, relevant, n, has_embedding)
     assert (found.users, found.n) == (expected.users, n)
     for name in ("ndcg", "recall", "coverage"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), nan_ok=True)
@@ -141,27 +141,27 @@ def test_perfect_scores_give_exactly_1(case: Case) -> None:
 
 @given(cases())
 def test_lists_hold_the_best_of_what_is_there_and_new(case: Case) -> None:
-    scores, there, seen, _, n = case
-    lists = best_items(scores, np.eye(scores.shape[1], dtype=np.float32), there, seen, n)
+    scores, has_embedding, seen, _, n = case
+    lists = best_items(scores, np.eye(scores.shape[1], dtype=np.float32), has_embedding, seen, n)
     old = set(_listed(seen))
     for user, row in enumerate(lists.tolist()):
         items = [item for item in row if item != NOTHING]
         assert row == items + [NOTHING] * (len(row) - len(items))
-        assert there[1][items].all()
+        assert has_embedding[1][items].all()
         assert not old & {(user, item) for item in items}
         falls = np.diff(scores[user][items])
         assert ((falls < 0) | ((falls == 0) & (np.diff(items) > 0))).all()
-        assert there[0][user] or not items
+        assert has_embedding[0][user] or not items
 
 
 @given(cases())
 def test_one_list_is_that_of_many(case: Case) -> None:
-    scores, there, seen, _, n = case
+    scores, has_embedding, seen, _, n = case
     old = scores.copy()
-    old[:, ~there[1]] = -np.inf
+    old[:, ~has_embedding[1]] = -np.inf
     old[seen] = -np.inf
     for user, row in enumerate(top(old, n)):
-        alone = highest(scores[user], there[1], seen[1][seen[0] == user], n)
+        alone = highest(scores[user], has_embedding[1], seen[1][seen[0] == user], n)
         assert row[row != NOTHING].tolist() == alone.tolist()
 
 
@@ -175,10 +175,10 @@ def test_of_many_equals_the_first_are_listed(n: int) -> None:
 
 @given(cases())
 def test_what_was_seen_changes_nothing_by_being_relevant(case: Case) -> None:
-    scores, there, seen, relevant, n = case
+    scores, has_embedding, seen, relevant, n = case
     both = sorted({*_listed(seen), *_listed(relevant)} - {(u, NOTHING) for u in range(9)})
     only = [pair for pair in both if pair not in _listed(seen)]
-    one, other = (ranked(scores, seen, pairs(*which), n, there) for which in (both, only))
+    one, other = (ranked(scores, seen, pairs(*which), n, has_embedding) for which in (both, only))
     assert repr(one) == repr(other)
 
 

@@ -301,8 +301,8 @@ def test_caution_prefers_what_is_sure() -> None:
     model = small_plus().fit(planted_blocks())
     bold, wary = model.recommend(1, n=999), model.recommend(1, n=999, caution=1e6)
     assert {r.item for r in bold} == {r.item for r in wary}
-    doubts = [r.deviation or 0.0 for r in wary]
-    assert doubts == sorted(doubts)
+    log_stds = [r.std or 0.0 for r in wary]
+    assert log_stds == sorted(log_stds)
     assert [r.estimate for r in bold] == sorted((r.estimate for r in bold), reverse=True)
 
 

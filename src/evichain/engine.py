@@ -15,7 +15,7 @@ from evichain.kernels import Floats, Ints
 from evichain.listing import lists
 from evichain.model.chain import Chain
 from evichain.model.embeddings import embeddings
-from evichain.model.inference import Ends, ends, estimates, read
+from evichain.model.inference import HeadOutput, ends, estimates, read
 from evichain.model.tracing import trace
 from evichain.progress import progress as progress_bar
 from evichain.protocol import Predictions, Recommendation, Similar
@@ -47,24 +47,24 @@ class Engine:
         return Engine(self.chain, pool, self.settings)
 
     @cached_property
-    def items(self) -> Ends:
+    def items(self) -> HeadOutput:
         """What the head makes of every item."""
         everything = np.arange(len(self.graph.ids[Side.ITEM]), dtype=np.int32)
         return self._ends(Side.ITEM, everything)
 
-    def user(self, index: int) -> Ends:
+    def user(self, index: int) -> HeadOutput:
         """What the head makes of a user."""
         return self.users(np.array([index], np.int32))
 
-    def users(self, indices: Ints) -> Ends:
+    def users(self, indices: Ints) -> HeadOutput:
         """What the head makes of users; UNKNOWN may be among them."""
         return self._ends(Side.USER, indices)
 
-    def guest(self, items: Ints, ratings: Floats) -> Ends:
+    def guest(self, items: Ints, ratings: Floats) -> HeadOutput:
         """What the head makes of a user with these ratings who is in no graph."""
         policy = self.settings.policy
         row = np.zeros((1, self.chain.prototypes[Side.USER].shape[1]), np.float32)
-        there = np.zeros(1, np.bool_)
+        has_embedding = np.zeros(1, np.bool_)
         if policy.max_depth and len(items):
             chosen, links = guest_evidence(self.pool, policy, Side.USER, items, ratings)
             below, alive = embeddings(self.chain, self.pool, policy, Side.ITEM, chosen, depth=1)
@@ -73,8 +73,8 @@ class Engine:
                     generator = self.chain.generator(Side.USER, 0)
                     parts = torch.from_numpy(below[alive]), torch.from_numpy(links[alive])
                     row[0] = generator(*parts).numpy()
-                there[0] = True
-        return read(self.chain, Side.USER, row, there)
+                has_embedding[0] = True
+        return read(self.chain, Side.USER, row, has_embedding)
 
     def estimates(self, pairs: Sequence[Ints], names: Sequence[Names]) -> Predictions:
         """The prediction for each (user, item) pair.
@@ -82,44 +82,46 @@ class Engine:
         Args:
             names: what the users and the items were called by who asks.
         """
-        found, deviations, there = estimates(self.chain, self.pool, self.settings.policy, pairs)
+        found, stds, has_embedding = estimates(self.chain, self.pool, self.settings.policy, pairs)
         reasons: list[str | None] = [None] * len(found)
-        for row in np.flatnonzero(~(there[0] & there[1])).tolist():
+        for row in np.flatnonzero(~(has_embedding[0] & has_embedding[1])).tolist():
             reasons[row] = "; ".join(
                 self._obstacle(side, int(pairs[side][row]), names[side][row])
                 for side in Side
-                if not there[side][row]
+                if not has_embedding[side][row]
             )
-        return Predictions(found, reasons, deviations, self.bounds)
+        return Predictions(found, reasons, stds, self.bounds)
 
-    def best(self, asker: Ends, n: int, seen: Ints, caution: float = 0.0) -> list[Recommendation]:
+    def best(
+        self, asker: HeadOutput, n: int, seen: Ints, caution: float = 0.0
+    ) -> list[Recommendation]:
         """The items that someone would rate highest, but for those seen.
 
         Args:
             caution: rank by the estimate less so many of its deviations.
         """
-        if not asker.told[0]:
+        if not asker.answerable[0]:
             return []
         items = self.items
-        estimates, deviations = items.vectors @ asker.vectors[0], asker.deviations(items)
+        estimates, stds = items.vectors @ asker.vectors[0], asker.stds(items)
         scores = estimates
-        if caution and deviations is not None:
-            scores = estimates - np.float32(caution) * deviations
+        if caution and stds is not None:
+            scores = estimates - np.float32(caution) * stds
         shown = self.within_scale(estimates)
         return [
             Recommendation(
                 *self._named(i, float(shown[i])),
-                None if deviations is None else float(deviations[i]),
+                None if stds is None else float(stds[i]),
             )
-            for i in highest(scores, items.there, seen, n).tolist()
+            for i in highest(scores, items.has_embedding, seen, n).tolist()
         ]
 
     def alike(self, item: int, n: int) -> list[Similar]:
         """The items whose embeddings point most nearly the same way."""
         items = self.items
-        if not items.there[item]:
+        if not items.has_embedding[item]:
             return []
-        found, cosines = alike(items.embeddings, items.there, item, n)
+        found, cosines = alike(items.embeddings, items.has_embedding, item, n)
         return [
             Similar(*self._named(i, cosine))
             for i, cosine in zip(found.tolist(), cosines.tolist(), strict=True)
@@ -140,9 +142,9 @@ class Engine:
                     "rank": found.ranks,
                     "item_id": titles[found.items],
                     "estimate": self.within_scale(found.scores),
-                    "deviation": found.deviations,
+                    "std": found.stds,
                 }
-                parts.append(pl.DataFrame(columns, schema_overrides={"deviation": pl.Float32}))
+                parts.append(pl.DataFrame(columns, schema_overrides={"std": pl.Float32}))
                 bar(found.asked)
         return pl.concat(parts)
 
@@ -153,8 +155,10 @@ class Engine:
             relevant: what they turned out to like, as (place among these users, item).
         """
         askers, items = self.users(users), self.items
-        there, seen = (askers.told, items.there), self._seen(users)
-        return rank(askers.vectors, items.vectors, there, seen, relevant, n, progress=progress)
+        has_embedding, seen = (askers.answerable, items.has_embedding), self._seen(users)
+        return rank(
+            askers.vectors, items.vectors, has_embedding, seen, relevant, n, progress=progress
+        )
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -174,7 +178,7 @@ class Engine:
         known, depth = index != UNKNOWN, self.settings.max_depth
         return obstacle(side, name, known=known, max_depth=depth)
 
-    def _ends(self, side: Side, entities: Ints) -> Ends:
+    def _ends(self, side: Side, entities: Ints) -> HeadOutput:
         return ends(self.chain, self.pool, self.settings.policy, side, entities)
 
     def _seen(self, users: Ints) -> Pairs:

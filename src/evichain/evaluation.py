@@ -8,7 +8,7 @@ import numpy as np
 from evichain.arguments import as_ratings
 from evichain.errors import DataError
 from evichain.kernels import Floats
-from evichain.protocol import COVERAGE, Recommender, deviations_for
+from evichain.protocol import COVERAGE, Recommender, stds_for
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 
@@ -43,8 +43,8 @@ def evaluate(recommender: Recommender, test: Any, *, scale: Scale | None = None)
     given = table.frame["rating"].to_numpy()
     errors = found.estimates - given
     covered = None
-    if found.deviations is not None:
-        reach = deviations_for(COVERAGE) * found.deviations
+    if found.stds is not None:
+        reach = stds_for(COVERAGE) * found.stds
         covered = float(np.mean(np.abs(errors) <= reach))
     within = None
     if scale is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evichain.kernels import Floats, Ints, Longs
-from evichain.model.inference import Ends
+from evichain.model.inference import HeadOutput
 from evichain.ranking import NOTHING, Pairs, best_items, of_users
 
 _SCORES = 1 << 22
@@ -30,10 +30,10 @@ class Listed:
     ranks: Ints
     items: Longs
     scores: Floats
-    deviations: Floats | None
+    stds: Floats | None
 
 
-def lists(users: Ends, items: Ends, seen: Pairs, n: int) -> Iterator[Listed]:
+def lists(users: HeadOutput, items: HeadOutput, seen: Pairs, n: int) -> Iterator[Listed]:
     """The n items with the highest scores for each user of whom something can be said.
 
     At least one portion, of nobody if there is nobody.
@@ -41,21 +41,23 @@ def lists(users: Ends, items: Ends, seen: Pairs, n: int) -> Iterator[Listed]:
     Args:
         seen: what is in no list, sorted by user.
     """
-    step = max(1, _SCORES // max(1, len(items.there)))
-    for start in range(0, max(1, len(users.there)), step):
-        part = slice(start, min(start + step, len(users.there)))
-        there = users.told[part], items.there
-        found = best_items(users.vectors[part], items.vectors, there, of_users(seen, part), n)
+    step = max(1, _SCORES // max(1, len(items.has_embedding)))
+    for start in range(0, max(1, len(users.has_embedding)), step):
+        part = slice(start, min(start + step, len(users.has_embedding)))
+        has_embedding = users.answerable[part], items.has_embedding
+        found = best_items(
+            users.vectors[part], items.vectors, has_embedding, of_users(seen, part), n
+        )
         user, place = np.nonzero(found != NOTHING)
         item, user = found[user, place], user + start
-        deviations = None
-        if users.doubts is not None and items.doubts is not None:
-            deviations = np.exp(users.doubts[user] + items.doubts[item])
+        stds = None
+        if users.log_stds is not None and items.log_stds is not None:
+            stds = np.exp(users.log_stds[user] + items.log_stds[item])
         yield Listed(
             asked=part.stop - part.start,
             users=user,
             ranks=(place + 1).astype(np.int32),
             items=item,
             scores=np.einsum("ij,ij->i", users.vectors[user], items.vectors[item]),
-            deviations=deviations,
+            stds=stds,
         )

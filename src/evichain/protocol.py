@@ -21,7 +21,7 @@ COVERAGE = 0.8
 """The share of ratings that an interval around an estimate holds, unless another is asked for."""
 
 
-def deviations_for(coverage: float) -> float:
+def stds_for(coverage: float) -> float:
     """How many deviations an interval reaches to either side to hold this share of ratings.
 
     >>> round(deviations_for(0.8), 3)
@@ -49,7 +49,7 @@ class Prediction:
 
     estimate: float
     reason: str | None = None
-    deviation: float | None = None
+    std: float | None = None
     scale: tuple[float, float] | None = field(default=None, repr=False)
 
     @property
@@ -64,9 +64,9 @@ class Prediction:
         >>> round(low, 3), high
         (3.826, 5.0)
         """
-        if self.deviation is None:
+        if self.std is None:
             return None
-        reach = deviations_for(coverage) * self.deviation
+        reach = stds_for(coverage) * self.std
         low, high = self.scale or (-math.inf, math.inf)
         return max(low, self.estimate - reach), min(high, self.estimate + reach)
 
@@ -90,15 +90,15 @@ class Predictions:
 
     estimates: npt.NDArray[np.float32]
     reasons: list[str | None]
-    deviations: npt.NDArray[np.float32] | None = None
+    stds: npt.NDArray[np.float32] | None = None
     scale: tuple[float, float] | None = None
 
     def __len__(self) -> int:
         return len(self.estimates)
 
     def __getitem__(self, index: int) -> Prediction:
-        deviation = None if self.deviations is None else float(self.deviations[index])
-        return Prediction(float(self.estimates[index]), self.reasons[index], deviation, self.scale)
+        std = None if self.stds is None else float(self.stds[index])
+        return Prediction(float(self.estimates[index]), self.reasons[index], std, self.scale)
 
     def __iter__(self) -> Iterator[Prediction]:
         return (self[index] for index in range(len(self)))
@@ -114,7 +114,7 @@ class Recommendation:
     item: Id
     estimate: float
     title: str
-    deviation: float | None = None
+    std: float | None = None
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Ranking:
 def rank(
     users: Floats,
     items: Floats,
-    there: Sequence[Flags],
+    has_embedding: Sequence[Flags],
     seen: Pairs,
     relevant: Pairs,
     n: int = 10,
@@ -74,7 +74,9 @@ def rank(
         for start in range(0, len(users), step):
             part = slice(start, min(start + step, len(users)))
             rated, liked = of_users(seen, part), of_users(relevant, part)
-            lists = best_items(users[part], items, (there[0][part], there[1]), rated, n)
+            lists = best_items(
+                users[part], items, (has_embedding[0][part], has_embedding[1]), rated, n
+            )
             covered[lists[lists != NOTHING]] = True
             hits, counts = _hits(lists, len(items), rated, liked)
             ndcgs.append(ndcg(hits, counts, n))
@@ -90,15 +92,15 @@ def rank(
 
 
 def best_items(
-    users: Floats, items: Floats, there: Sequence[Flags], seen: Pairs, n: int
+    users: Floats, items: Floats, has_embedding: Sequence[Flags], seen: Pairs, n: int
 ) -> npt.NDArray[np.int64]:
     """The n items with the highest scores for each user, highest first.
 
     [k, min(n, m)]; `NOTHING` at the end of lists for which there are fewer.
     """
     scores = users @ items.T
-    scores[~there[0]] = -np.inf
-    scores[:, ~there[1]] = -np.inf
+    scores[~has_embedding[0]] = -np.inf
+    scores[:, ~has_embedding[1]] = -np.inf
     scores[seen] = -np.inf
     return top(scores, n)
 
@@ -141,7 +143,7 @@ def _choose_first(scores: Floats, places: npt.NDArray[np.int64]) -> None:
         places[tied] = np.nonzero(kept)[1].reshape(len(tied), -1)
 
 
-def highest(scores: Floats, there: Flags, seen: Longs | Ints, n: int) -> Longs:
+def highest(scores: Floats, has_embedding: Flags, seen: Longs | Ints, n: int) -> Longs:
     """The places of the n highest scores, highest first; of equals the first.
 
     Args:
@@ -155,16 +157,16 @@ def highest(scores: Floats, there: Flags, seen: Longs | Ints, n: int) -> Longs:
     if n < 1:
         return np.empty(0, np.int64)
     if n <= _FEW:
-        found: Longs = _first(scores, there, seen, n)
+        found: Longs = _first(scores, has_embedding, seen, n)
         return found
-    left = np.where(there, scores, np.float32(-np.inf))
+    left = np.where(has_embedding, scores, np.float32(-np.inf))
     left[seen] = -np.inf
     listed = top(left[np.newaxis], n)[0]
     chosen: Longs = listed[listed != NOTHING]
     return chosen
 
 
-def alike(rows: Floats, there: Flags, place: int, n: int) -> tuple[Longs, Floats]:
+def alike(rows: Floats, has_embedding: Flags, place: int, n: int) -> tuple[Longs, Floats]:
     """The places of the n rows that point most nearly the same way as another, and how nearly.
 
     >>> rows = np.array([[1, 0], [2, 0], [1, 1], [0, 3]], np.float32)
@@ -174,12 +176,12 @@ def alike(rows: Floats, there: Flags, place: int, n: int) -> tuple[Longs, Floats
     """
     lengths = np.linalg.norm(rows, axis=1) + np.float32(1e-12)
     cosines = rows @ rows[place] / (lengths * lengths[place])
-    found = highest(cosines, there, np.array([place]), n)
+    found = highest(cosines, has_embedding, np.array([place]), n)
     return found, cosines[found]
 
 
 @kernel
-def _first(scores: Floats, there: Flags, seen: Longs | Ints, n: int) -> Longs:
+def _first(scores: Floats, has_embedding: Flags, seen: Longs | Ints, n: int) -> Longs:
     """One pass with the best so far in order: few scores are among them, and most of those soon."""
     hidden = np.zeros(len(scores), np.bool_)
     for k in range(len(seen)):
@@ -190,7 +192,7 @@ def _first(scores: Floats, there: Flags, seen: Longs | Ints, n: int) -> Longs:
         score = scores[i]
         if count == n and not score > scores[found[n - 1]]:
             continue
-        if hidden[i] or not there[i] or not score > -np.inf:
+        if hidden[i] or not has_embedding[i] or not score > -np.inf:
             continue
         place = min(count, n - 1)
         while place > 0 and scores[found[place - 1]] < score:

@@ -36,8 +36,8 @@ from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
 from evichain.saving import Saved, load_model, save_model
 from evichain.training.device import device_named
-from evichain.training.material import prepare
 from evichain.training.trainer import Trainer
+from evichain.training.training_data import prepare
 
 Guest = Sequence[tuple[Id, float]]
 
@@ -219,7 +219,7 @@ class REC:
         else:
             seen, ratings = guest(engine.graph, user)
             asker = engine.guest(seen, ratings)
-        if caution and asker.doubts is None:
+        if caution and asker.log_stds is None:
             raise DataError(
                 f"the recipe {self._fitted[0]!r} tells no deviations to be cautious of",
                 right="Leave caution out, or train with the recipe 'plus'.",

@@ -12,8 +12,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from evichain.atomic_write import beside
 from evichain.errors import ModelError
-from evichain.places import beside
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
 from evichain.tensors import write_tensors

@@ -44,5 +44,7 @@ def test_embeddings_are_in_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(before) == 3 * 2 * 3
     chain, pool, settings = small("paper")
     made = all_layers(chain, pool, settings.policy)
-    there = [int(np.sum(one.there)) for (depth, _), one in made.items() if depth < 2]
-    assert found["embeddings"] == sum(there)
+    has_embedding = [
+        int(np.sum(one.has_embedding)) for (depth, _), one in made.items() if depth < 2
+    ]
+    assert found["embeddings"] == sum(has_embedding)

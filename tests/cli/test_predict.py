@@ -43,7 +43,7 @@ def test_a_stranger_gets_what_is_usual_and_the_reason(run_json: RunJson, model: 
     found = run_json("predict", model, "--user", "nobody", "--item", 100)
     expected = REC.load(model).predict("nobody", 100)
     assert found["estimate"] == pytest.approx(expected.estimate)
-    assert found["deviation"] == pytest.approx(expected.deviation)
+    assert found["std"] == pytest.approx(expected.std)
     assert "nobody" in found["reason"]
 
 
@@ -57,7 +57,7 @@ def test_a_file_of_pairs(
     out = pairs.with_name(f"out{suffix}")
     assert run("predict", model, "--pairs", pairs, "--out", out).exit_code == 0
     frame = read(out)
-    assert frame.columns == ["user_id", "item_id", "estimate", "reason", "deviation"]
+    assert frame.columns == ["user_id", "item_id", "estimate", "reason", "std"]
     expected = REC.load(model).predict([1, "nobody", 2], [100, 101, 100])
     assert frame["estimate"].to_list() == pytest.approx(expected.estimates.tolist())
     assert [reason is None for reason in frame["reason"]] == [True, False, True]

@@ -90,7 +90,7 @@ def test_two_processes_learn_what_one_does(spawn: Spawn, graph: Path, tmp_path: 
     models = [REC.load(tmp_path / name) for name in ("a", "b")]
     estimates = [model.predict([1, 2, 3], [105, 106, 107]) for model in models]
     assert estimates[0].estimates == pytest.approx(estimates[1].estimates, abs=1e-2)
-    assert estimates[0].deviations == pytest.approx(estimates[1].deviations, abs=1e-2)
+    assert estimates[0].stds == pytest.approx(estimates[1].stds, abs=1e-2)
 
 
 def test_torchrun_is_another_way_to_start_them(spawn: Spawn, graph: Path, tmp_path: Path) -> None:

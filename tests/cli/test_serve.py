@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
-from evichain.service.http import Settings, server
+from evichain.service.http import ServiceSettings, server
 from evichain.service.http.keys import Key, Keys, Scope
 
 Refused = Callable[..., list[str]]
@@ -48,7 +48,7 @@ def test_feedback_stands_for_a_rating_of_the_scale(
 def test_options_and_variables_are_what_is_served(
     run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served: list[Settings] = []
+    served: list[ServiceSettings] = []
     monkeypatch.setattr(server, "run", lambda serving, *_: served.append(serving.settings))
     options = {
         "max_body": 1000,
@@ -70,7 +70,7 @@ def test_options_and_variables_are_what_is_served(
         monkeypatch.setenv(f"EVICHAIN_{name.upper()}", str(value))
     assert run(*base).exit_code == 0
     plain, *others = [one.model_dump(include=set(options)) for one in served]
-    assert plain == Settings().model_dump(include=set(options))
+    assert plain == ServiceSettings().model_dump(include=set(options))
     assert others == [options, options]
 
 

@@ -91,10 +91,10 @@ def test_a_new_rating_replaces_at_most_one_piece_of_stable_evidence(
 def test_stable_evidence_does_not_depend_on_who_else_there_is() -> None:
     items = list(range(30))
     alone = Graph.build(Ratings.from_arrays(["u"] * 30, items, [3] * 30))
-    crowd = Graph.build(
+    entity_sample = Graph.build(
         Ratings.from_arrays(["a"] * 50 + ["u"] * 30, [*range(-20, 30), *items], [3] * 80)
     )
-    assert names(alone, Side.USER, "u", 7) == names(crowd, Side.USER, "u", 7)
+    assert names(alone, Side.USER, "u", 7) == names(entity_sample, Side.USER, "u", 7)
 
 
 def test_seeds_draw_every_rating_about_equally_often() -> None:
@@ -114,7 +114,7 @@ def test_newcomers_keep_a_few_ratings_when_asked_for_and_all_as_evidence() -> No
     pool, policy = Pool.most_rated(graph, (1, 1)), Policy(evidence_limit=1000, telescoping=False)
     nobody = np.empty(0, np.int32)
     for share in (0.0, 0.25, 1.0):
-        hidden = hide(nobody, nobody, seed=3, newcomers=share)
+        hidden = hide(nobody, nobody, seed=3, cold_start_share=share)
         known, cited = (
             np.array(
                 [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evichain.experiments.frame import Request
+from evichain.experiments.experiment import Request
 from evichain.experiments.running import Outcome, run
 from evichain.testing import planted_blocks
 

@@ -3,7 +3,7 @@ from matplotlib.figure import Figure
 from tests.experiments.conftest import Make
 
 from evichain.experiments.cold_start import COLD_USERS, LEFT, SYSTEMS, ColdStart
-from evichain.experiments.frame import Measured, Request, Results
+from evichain.experiments.experiment import Measured, Request, Results
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import IN_BRACKETS, mean_rmse
 from evichain.ratings.splits import cold_split

@@ -4,7 +4,7 @@ import pytest
 from tests.experiments.conftest import Make
 
 from evichain.evaluation import evaluate
-from evichain.experiments.frame import Measured, Request, Results
+from evichain.experiments.experiment import Measured, Request, Results
 from evichain.experiments.online import PAPER, STEP, SYSTEMS, Online, _among, _without
 from evichain.experiments.running import run
 from evichain.experiments.sources import Source

@@ -5,7 +5,7 @@ import pytest
 from evichain import recipes
 from evichain.baselines import BASELINES
 from evichain.experiments import EXPERIMENTS, complexity, make_experiment
-from evichain.experiments.frame import Request, key_of
+from evichain.experiments.experiment import Request, key_of
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -3,7 +3,7 @@ from tests.experiments.conftest import Make
 
 from evichain.baselines import BASELINES
 from evichain.evaluation import evaluate
-from evichain.experiments.frame import Measured, Results
+from evichain.experiments.experiment import Measured, Results
 from evichain.experiments.rmse_table import OURS, SYSTEMS, THEIRS, RmseTable, published
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import IN_BRACKETS, make_system

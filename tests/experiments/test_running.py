@@ -8,7 +8,7 @@ from tests.experiments.conftest import Make
 
 from evichain.errors import DataError, SettingsError, SplitError
 from evichain.experiments import EXPERIMENTS
-from evichain.experiments.frame import Request
+from evichain.experiments.experiment import Request
 from evichain.experiments.running import check, run
 from evichain.testing import planted_blocks
 

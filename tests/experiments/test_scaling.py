@@ -2,7 +2,7 @@ from pathlib import Path
 
 from tests.experiments.conftest import Make
 
-from evichain.experiments.frame import Measured, Results
+from evichain.experiments.experiment import Measured, Results
 from evichain.experiments.scaling import Scaling, measure, step_settings
 from evichain.experiments.sources import Source
 from evichain.testing import planted_blocks

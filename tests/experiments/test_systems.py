@@ -48,4 +48,4 @@ def test_results_are_known_by_the_settings_that_follow_the_data(small_data: str)
     known = settings_of("plus", source, 3)
     ours = settings_for("plus", ratings=len(source.ratings()), seed=3)
     assert known == ours.model_dump()
-    assert known["newcomers"] == 0
+    assert known["cold_start_share"] == 0

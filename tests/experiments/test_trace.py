@@ -4,7 +4,7 @@ import pytest
 from tests.experiments.conftest import Make
 
 from evichain.evidence.trace import Piece, Trace
-from evichain.experiments.frame import Measured, Request, Results
+from evichain.experiments.experiment import Measured, Request, Results
 from evichain.experiments.running import run
 from evichain.experiments.trace import FILM, TraceFigure, _with
 from evichain.ratings.side import Side

@@ -10,9 +10,9 @@ from evichain.model.settings import ChainSettings
 SHAPE = ChainSettings(generator="channels", embedding_size=3, key_size=2, channel_size=2, width=5)
 
 
-def a_generator(mean: float = 3.0, deviation: float = 1.0) -> ChannelGenerator:
+def a_generator(mean: float = 3.0, std: float = 1.0) -> ChannelGenerator:
     torch.manual_seed(0)
-    return ChannelGenerator(SHAPE, mean, deviation)
+    return ChannelGenerator(SHAPE, mean, std)
 
 
 def test_a_baseline_is_a_mean_shrunken_toward_the_usual() -> None:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.strategies import policies, pools
 
-from evichain.evidence.aside import set_aside
+from evichain.evidence.holdout import hold_out
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.model.chain import Chain
@@ -24,7 +24,7 @@ def test_depths_made_once_have_the_embeddings_of_a_plan(
     monkeypatch: pytest.MonkeyPatch, pool: Pool, policy: Policy, seed: int
 ) -> None:
     torch.manual_seed(1)
-    pool = replace(pool, aside=set_aside(0.2, seed=4))
+    pool = replace(pool, holdout=hold_out(0.2, seed=4))
     shape = ChainSettings(
         generator="channels", embedding_size=4, width=7, key_size=3, channel_size=2
     )
@@ -35,6 +35,6 @@ def test_depths_made_once_have_the_embeddings_of_a_plan(
         for links in (1 << 22, 1):
             monkeypatch.setattr(ChannelGenerator, "links_at_once", links)
             made.append(embeddings(chain, pool, policy, side, entities, seed=seed))
-        (expected, there), (found, also) = made
-        assert also.tolist() == there.tolist()
+        (expected, has_embedding), (found, also) = made
+        assert also.tolist() == has_embedding.tolist()
         np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)

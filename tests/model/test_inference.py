@@ -32,7 +32,7 @@ def test_estimates_equal_the_chain_whatever_the_chunk(
     for links in (1, 200 * policy.limit(0)):
         monkeypatch.setattr(MeanGenerator, "links_at_once", links)
         monkeypatch.setattr(inference, "_PAIRS", 3)
-        found, _, there = inference.estimates(chain, pool, policy, (users, items))
+        found, _, has_embedding = inference.estimates(chain, pool, policy, (users, items))
         np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
         for side in Side:
-            assert there[side].tolist() == (plan.rows[side] >= 0).tolist()
+            assert has_embedding[side].tolist() == (plan.rows[side] >= 0).tolist()

@@ -33,7 +33,7 @@ def assert_layers_agree(pool: Pool, policy: Policy, chain: Chain) -> None:
         recursion = Recursion(chain, pool, policy)
         for index in range(len(pool.graph.ids[side])):
             expected = recursion.embed((side, index), depth)
-            assert layer.there[index] == (expected is not None)
+            assert layer.has_embedding[index] == (expected is not None)
             if expected is not None:
                 found = torch.from_numpy(layer.rows[index])
                 torch.testing.assert_close(found, expected.detach(), atol=1e-5, rtol=1e-5)
@@ -56,4 +56,4 @@ def test_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ChannelGenerator, "links_at_once", 64)
     for place, layer in all_layers(chain, pool, policy).items():
         np.testing.assert_allclose(layer.rows, whole[place].rows, atol=1e-5)
-        assert (layer.there == whole[place].there).all()
+        assert (layer.has_embedding == whole[place].has_embedding).all()

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from evichain import kernels
 from evichain.evidence.counters import Counters
-from evichain.evidence.crowd import draw_crowd
+from evichain.evidence.entity_sample import draw_entity_sample
 from evichain.evidence.plan import Plan, make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -49,7 +49,7 @@ def a_channel_chain(pool: Pool, policy: Policy, **parts: bool) -> Chain:
         shape,
         [side.count for side in pool.sides],
         pool.graph.mean,
-        deviation=pool.graph.deviation or 1.0,
+        std=pool.graph.std or 1.0,
         depths=policy.max_depth,
     )
 
@@ -93,8 +93,15 @@ def assert_plan_agrees(
 ) -> None:
     hidden = NOTHING_HIDDEN
     if hiding:
-        crowd = draw_crowd(pool, 7, seed=3)
-        hidden = hide(users[:3], items[:3], dropout=0.2, seed=5, crowd=crowd, newcomers=0.5)
+        entity_sample = draw_entity_sample(pool, 7, seed=3)
+        hidden = hide(
+            users[:3],
+            items[:3],
+            dropout=0.2,
+            seed=5,
+            entity_sample=entity_sample,
+            cold_start_share=0.5,
+        )
     recursion = Recursion(chain, pool, policy, seed, hidden)
     expected, possible = recursion.predict(users, items)
     counting = make_plan(pool, policy, users, items, seed=seed, hidden=hidden, counting=True)

@@ -63,10 +63,10 @@ def both_ways(engine: Engine, folder: Path, side: Side) -> tuple[Floats, Floats]
     ids = engine.graph.ids[side]
     assert found[side.column].to_list() == sorted(ids.values.to_list())
     index = ids.index(found[side.column])
-    rows, there = embeddings(engine.chain, engine.pool, engine.settings.policy, side, index)
-    assert found["embedding"].is_not_null().to_list() == there.tolist()
+    rows, has_embedding = embeddings(engine.chain, engine.pool, engine.settings.policy, side, index)
+    assert found["embedding"].is_not_null().to_list() == has_embedding.tolist()
     made = np.array(found["embedding"].drop_nulls().to_list(), np.float32)
-    return made.reshape(-1, rows.shape[1]), rows[there]
+    return made.reshape(-1, rows.shape[1]), rows[has_embedding]
 
 
 def assert_embeddings(engine: Engine, folder: Path) -> None:

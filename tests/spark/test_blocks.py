@@ -20,7 +20,7 @@ from evichain.model.settings import ChainSettings
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
-from evichain.spark.blocks import Block
+from evichain.spark.blocks import EntityBlock
 from evichain.spark.columns import as_bytes, keys_of
 from evichain.spark.links import OTHER, OWN, RATING, TIME, limit_links
 from evichain.spark.shared import Shared
@@ -41,7 +41,7 @@ def dealt(pool: Pool, side: Side, parts: int) -> list[pa.Table]:
     return [part for part in found if part.num_rows]
 
 
-def built(shared: Shared, pool: Pool, side: Side, parts: int, blocks: int) -> list[Block]:
+def built(shared: Shared, pool: Pool, side: Side, parts: int, blocks: int) -> list[EntityBlock]:
     """What the cluster does: limit each part, send what is left to its block, limit again."""
     kept = []
     for part in dealt(pool, side, parts):
@@ -49,12 +49,12 @@ def built(shared: Shared, pool: Pool, side: Side, parts: int, blocks: int) -> li
     links = pa.concat_tables(kept)
     number = keys_of(links[OWN].combine_chunks()) % np.uint64(blocks)
     tables = (links.filter(pa.array(number == block)) for block in range(blocks))
-    made = [Block.build(shared, side, table) for table in tables if table.num_rows]
-    return [Block.unpacked(block.packed(3)) for block in made]
+    made = [EntityBlock.build(shared, side, table) for table in tables if table.num_rows]
+    return [EntityBlock.unpacked(block.packed(3)) for block in made]
 
 
 def everyone(
-    shared: Shared, blocks: dict[Side, list[Block]]
+    shared: Shared, blocks: dict[Side, list[EntityBlock]]
 ) -> dict[tuple[int, Side], dict[int, np.ndarray]]:
     """All embeddings by (depth, side) and id, made block by block."""
     policy, found = shared.policy, dict[tuple[int, Side], dict[int, np.ndarray]]()
@@ -67,14 +67,14 @@ def everyone(
                     below = found[depth + 1, side.opposite]
                     places = block.needed(policy, side, depth)
                     names = block.sources.take(pa.array(places)).to_pylist()
-                    there = np.array([name in below for name in names], np.bool_)
+                    has_embedding = np.array([name in below for name in names], np.bool_)
                     width = shared.width(side.opposite)
                     sources = [below.get(name, np.zeros(width, np.float32)) for name in names]
                     values = np.array(sources, np.float32).reshape(-1, width)
-                    sent = pa.table({"place": places, "row": as_bytes(values, there)})
+                    sent = pa.table({"place": places, "row": as_bytes(values, has_embedding)})
                 layer = block.generated(shared, side, depth, sent)
                 for place, identifier in enumerate(block.ids.to_pylist()):
-                    if layer.there[place]:
+                    if layer.has_embedding[place]:
                         rows[identifier] = layer.rows[place]
             found[depth, side] = rows
     return found
@@ -102,9 +102,9 @@ def test_blocks_make_what_one_machine_makes(
     for (depth, side), layer in all_layers(chain, pool, policy).items():
         ids = pool.graph.ids[side].values.to_list()
         rated = np.diff(pool.graph.rows[side].indptr) > 0
-        there = layer.there & rated
-        assert set(found[depth, side]) == {ids[i] for i in np.flatnonzero(there)}
-        for index in np.flatnonzero(there):
+        has_embedding = layer.has_embedding & rated
+        assert set(found[depth, side]) == {ids[i] for i in np.flatnonzero(has_embedding)}
+        for index in np.flatnonzero(has_embedding):
             np.testing.assert_allclose(
                 found[depth, side][ids[index]], layer.rows[index], atol=1e-5, rtol=1e-5
             )
@@ -134,8 +134,8 @@ def test_of_a_pair_rated_again_the_latest_holds(popular: tuple[Pool, Shared]) ->
     _, shared = popular
     table = pa.table({OWN: [7, 7, 7, 8], OTHER: [1, 1, 1, 1], RATING: [3.0, 5.0, 4.0, 2.0]})
     timed = table.append_column(TIME, pa.array([30, 10, 20, 5]))
-    assert Block.build(shared, Side.USER, timed).ratings.tolist() == [3.0, 2.0]
-    assert Block.build(shared, Side.USER, table).ratings.tolist() == [5.0, 2.0]
+    assert EntityBlock.build(shared, Side.USER, timed).ratings.tolist() == [3.0, 2.0]
+    assert EntityBlock.build(shared, Side.USER, table).ratings.tolist() == [5.0, 2.0]
 
 
 def test_ids_of_text_and_numbers_are_the_same_entities(popular: tuple[Pool, Shared]) -> None:

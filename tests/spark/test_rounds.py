@@ -65,9 +65,9 @@ def test_predictions(
         found, right = rows[pair], expected[place]
         assert found["estimate"] == pytest.approx(right.estimate, abs=1e-4)
         assert found["reason"] == right.reason
-        assert (found["deviation"] is None) == (right.deviation is None)
-        if right.deviation is not None:
-            assert found["deviation"] == pytest.approx(right.deviation, abs=1e-4)
+        assert (found["std"] is None) == (right.std is None)
+        if right.std is not None:
+            assert found["std"] == pytest.approx(right.std, abs=1e-4)
 
 
 def test_lists(bulk: Bulk, models: Models, recipe: str) -> None:

@@ -6,10 +6,12 @@ from evichain.training.batches import batch_positions
 
 
 @given(st.integers(1, 300), st.integers(1, 50), st.integers(1, 9), st.integers(0, 2**62))
-def test_each_pass_takes_every_rating_once(count: int, size: int, together: int, seed: int) -> None:
-    run = min(together, size, count)
+def test_each_pass_takes_every_rating_once(
+    count: int, size: int, ratings_per_user: int, seed: int
+) -> None:
+    run = min(ratings_per_user, size, count)
     runs, some = -(-count // run), min(size, count) // run
-    steps = [batch_positions(count, size, seed, step, together) for step in range(runs)]
+    steps = [batch_positions(count, size, seed, step, ratings_per_user) for step in range(runs)]
     times = np.bincount(np.concatenate(steps), minlength=count)
     assert (times == some).all()
     for step in steps:

@@ -45,9 +45,9 @@ def test_intervals_hold_the_share_they_promise(fitted: tuple[REC, Ratings]) -> N
 def test_who_rates_at_random_is_doubted_more(fitted: tuple[REC, Ratings]) -> None:
     model, _ = fitted
     steady, wild = (model.predict(list(range(odd, 100, 2)), 5) for odd in (0, 1))
-    assert steady.deviations is not None
-    assert wild.deviations is not None
-    assert np.median(wild.deviations) > 1.2 * np.median(steady.deviations)
+    assert steady.stds is not None
+    assert wild.stds is not None
+    assert np.median(wild.stds) > 1.2 * np.median(steady.stds)
 
 
 def test_of_strangers_little_is_said_with_certainty(fitted: tuple[REC, Ratings]) -> None:

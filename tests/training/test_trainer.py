@@ -193,7 +193,7 @@ def a_plus_trainer(**changes: Any) -> Trainer:
     graph = Graph.build(cut.train)
     pool = Pool.most_rated(graph, (10, 10))
     torch.manual_seed(0)
-    chain = Chain(settings.chain, (10, 10), graph.mean, deviation=graph.deviation, depths=3)
+    chain = Chain(settings.chain, (10, 10), graph.mean, std=graph.std, depths=3)
     index = [graph.ids[side].index(cut.test.frame[side.column]) for side in Side]
     held = (index[0], index[1], cut.test.frame["rating"].to_numpy())
     return Trainer(chain, pool, settings.policy, settings.training, held)
@@ -222,13 +222,13 @@ def test_a_run_with_averaged_weights_resumes_exactly(tmp_path: Path) -> None:
 
 
 def test_strangers_are_asked_about_in_the_share_given() -> None:
-    trainer = a_plus_trainer(strangers=0.4, batch_size=512, batch_share=1.0)
+    trainer = a_plus_trainer(unknown_share=0.4, batch_size=512, batch_share=1.0)
     batch = make_batch(trainer.pool, trainer.policy, trainer.settings, 3)
     unknown = [batch.plan.rows[side] < 0 for side in Side]
     assert not (unknown[0] & unknown[1]).any()
     for side in Side:
         assert unknown[side].mean() == pytest.approx(0.2, abs=0.06)
-    assert not (make_batch(*_parts(a_plus_trainer(strangers=0.0)), 3).plan.rows[0] < 0).any()
+    assert not (make_batch(*_parts(a_plus_trainer(unknown_share=0.0)), 3).plan.rows[0] < 0).any()
 
 
 def _parts(trainer: Trainer) -> tuple[Pool, Policy, TrainingSettings]:
@@ -239,7 +239,7 @@ def test_the_doubt_does_not_shorten_what_estimates_learn() -> None:
     """With a gradient limit, whatever the doubt has to learn, the rest learns the same."""
     sure, doubtful = a_plus_trainer(), a_plus_trainer()
     with torch.no_grad():
-        for layer in doubtful.chain.head.doubts:
+        for layer in doubtful.chain.head.log_stds:
             assert isinstance(layer, torch.nn.Linear)
             layer.bias.fill_(-6.0)
     for trainer in (sure, doubtful):

@@ -7,7 +7,7 @@ import numpy as np
 from evichain.kernels import Floats, Ints, Longs
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
-from evichain.training.material import FEWEST_TO_CUT
+from evichain.training.training_data import FEWEST_TO_CUT
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class ItemKNN(SurpriseBaseline[ItemKNNSettings]):
     Settings = ItemKNNSettings
 
     def _learn(self, graph: Graph, *, progress: bool) -> Learned:
-        if not graph.deviation:
+        if not graph.std:
             # Ratings that are all the same leave nothing to correlate.
             return Learned(lambda users, items: np.full(len(users), graph.mean, np.float32), 1)
         return super()._learn(graph, progress=progress)

@@ -50,13 +50,13 @@ def bench_embed(
         made = all_layers(chain, pool, policy)
         ours.append(time.perf_counter() - begun)
         dense.append(seconds_of_products(_products(chain, pool, policy, made), backward=False))
-    generated = [one.there for (depth, _), one in made.items() if depth < policy.max_depth]
+    generated = [one.has_embedding for (depth, _), one in made.items() if depth < policy.max_depth]
     return {
         "seconds": median(ours),
         "ratings_per_second": len(graph) / median(ours),
         "gemm_seconds": median(dense),
         "gemm_ratio": ratio(median(ours), median(dense)),
-        "embeddings": sum(int(there.sum()) for there in generated),
+        "embeddings": sum(int(has_embedding.sum()) for has_embedding in generated),
         "parameters": chain.parameter_count,
         "peak_bytes": peak_bytes(),
     }
@@ -72,5 +72,5 @@ def _products(chain: Chain, pool: Pool, policy: Policy, made: Layers) -> Iterato
         ratings, keys = graph.scale.decode(rows.codes), graph.ids[side].keys
         evidence = choose(rows, ratings, keys, slot, policy, side, depth)
         generator, below = chain.generator(side, depth), made[depth + 1, side.opposite]
-        for block in portions(evidence, below.there, generator.links_at_once):
+        for block in portions(evidence, below.has_embedding, generator.links_at_once):
             yield from generator.products(len(below.rows), block)

@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from evichain.atomic_write import file_beside
 from evichain.errors import SettingsError
 from evichain.evidence.pool import Pool
-from evichain.places import file_beside
 from evichain.ratings.conversion import convert_parquet
 from evichain.ratings.graph import Graph
 from evichain.ratings.synthetic import Synthetic

@@ -146,14 +146,14 @@ def _recursion_seconds(pool: Pool, settings: Settings) -> float:
 def recursion_loss(chain: Chain, pool: Pool, settings: Settings, drawn: Draw) -> Tensor:
     """The loss of a step whose embeddings are found by recursion, one by one."""
     recursion = Recursion(chain, pool, settings.policy, drawn.seed, drawn.hidden)
-    ends, there = [], []
+    ends, has_embedding = [], []
     for side, asked in zip(Side, (drawn.users, drawn.items), strict=True):
         found = [recursion.embed((side, index)) for index in asked.tolist()]
         prior = chain.prior(side)
         nothing = chain.prototypes[side].new_zeros(chain.prototypes[side].shape[1])
         nothing = nothing if prior is None else prior
         ends.append(End.each(torch.stack([nothing if row is None else row for row in found])))
-        there.append(torch.tensor([row is not None for row in found]))
-    between = ends[0], ends[1], there[0] & there[1]
+        has_embedding.append(torch.tensor([row is not None for row in found]))
+    between = ends[0], ends[1], has_embedding[0] & has_embedding[1]
     ratings = torch.from_numpy(drawn.ratings)
     return loss_between(chain, between, ratings, settings.regularization)[0]

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 
+from evichain.atomic_write import beside
 from evichain.cli._errors import OutputError
 from evichain.errors import EvichainError
-from evichain.places import beside
 
 SPLITS = ("csv", "parquet", "ndjson")
 """The formats in which the parts of a split are written to a folder."""

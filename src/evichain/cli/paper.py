@@ -94,7 +94,7 @@ def paper(
         make_experiment(one)
     check_place(out / "cells")
 
-    from evichain.experiments.frame import Request
+    from evichain.experiments.experiment import Request
     from evichain.experiments.running import check, run
     from evichain.experiments.sources import default_data
 

@@ -77,8 +77,8 @@ def _predict_one(model: Path, user: str, item: str, *, json: bool) -> None:
             as_known(graph, side, [given]) for side, given in zip(Side, (user, item), strict=True)
         )
         asked = {"user": whom, "item": what, "title": title_of(graph, item)}
-        doubt = {"deviation": found.deviation, "interval": found.interval()}
-        print_json({**asked, "estimate": found.estimate, "reason": found.reason, **doubt})
+        log_std = {"std": found.std, "interval": found.interval()}
+        print_json({**asked, "estimate": found.estimate, "reason": found.reason, **log_std})
         return
     between = found.interval()
     facts = {
@@ -108,8 +108,8 @@ def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, js
     found = loaded.predict(frame["user_id"].to_list(), frame["item_id"].to_list())
     reasons = pl.Series("reason", list(found.reasons), dtype=pl.String)
     frame = frame.with_columns(pl.Series("estimate", found.estimates), reasons)
-    if found.deviations is not None:
-        frame = frame.with_columns(pl.Series("deviation", found.deviations))
+    if found.stds is not None:
+        frame = frame.with_columns(pl.Series("std", found.stds))
     impossible = len(reasons) - reasons.null_count()
     if out is not None:
         with replacing(out, force=force) as beside:

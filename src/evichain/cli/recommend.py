@@ -108,8 +108,7 @@ def recommend(
         with unknown_means(stranger if user is not None else "The model has no ratings of it."):
             best = loaded.recommend(whom, n, exclude_seen=not include_seen, caution=caution)
         rows = [
-            {"item": r.item, "title": r.title, "estimate": r.estimate, "deviation": r.deviation}
-            for r in best
+            {"item": r.item, "title": r.title, "estimate": r.estimate, "std": r.std} for r in best
         ]
         title = f"For user {user}" if user is not None else "For someone who rated these"
     if not rows:

@@ -179,7 +179,7 @@ def serve(
         raise OptionError(needed, right=with_extra("serve")) from error
     from evichain.recommender import REC
     from evichain.service.http.keys import Key, Keys, Scope
-    from evichain.service.http.settings import Settings
+    from evichain.service.http.settings import ServiceSettings
     from evichain.service.store import open_store
 
     # Not options: a command line can be read by everyone on the machine.
@@ -203,7 +203,7 @@ def serve(
         )
     loaded = REC.load(model)
     url = store or _default_store(model)
-    settings = Settings(
+    settings = ServiceSettings(
         keys=known,
         hosts=None if len(known) or open_ else frozenset({*_LOOPBACK, "[::1]"}),
         max_body=max_body,

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evichain.evidence.plan_layout import Layout, lay_out_links
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import cite
 from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, select
-from evichain.evidence.settling import Layout, lay_out_links
 from evichain.kernels import Flags, Floats, Ints, Keys, Longs, kernel
 from evichain.ratings.rows import Rows
 from evichain.ratings.side import Side

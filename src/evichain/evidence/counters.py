@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evichain.evidence.expansion import NOTHING, Frontier, Links
+from evichain.evidence.plan_layout import Settled
 from evichain.evidence.policy import Policy
-from evichain.evidence.settling import Settled
 from evichain.kernels import Ints, Longs
 
 

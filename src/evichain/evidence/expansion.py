@@ -86,7 +86,7 @@ def expand(
         other.slot,
         other.cited_ptr,
         other.cited,
-        hidden.beside(pool.aside),
+        hidden.beside(pool.holdout),
     )
     return Links(ptr, ref, entity, value), Frontier(prototypes, entities)
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from evichain.evidence.counters import Counters, count
 from evichain.evidence.expansion import NOTHING, Links, expand, requested
+from evichain.evidence.plan_layout import NONE, Layout, Settled, lay_out, settle
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, Hidden
-from evichain.evidence.settling import NONE, Layout, Settled, lay_out, settle
 from evichain.kernels import Flags, Ints, Longs
 from evichain.ratings.side import Side
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evichain.evidence.aside import NOTHING_ASIDE, Aside
+from evichain.evidence.holdout import NO_HOLDOUT, Holdout
 from evichain.kernels import Ints, Longs, kernel
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
@@ -43,7 +43,7 @@ class Pool:
     graph: Graph
     ids: tuple[Sequence[Id], Sequence[Id]]
     sides: tuple[SidePool, SidePool]
-    aside: Aside = NOTHING_ASIDE
+    holdout: Holdout = NO_HOLDOUT
 
     @classmethod
     def of(cls, graph: Graph, ids: tuple[Sequence[Id], Sequence[Id]]) -> "Pool":

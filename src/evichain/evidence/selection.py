@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evichain.evidence.aside import NOTHING_ASIDE, Aside, drawn, pair_key
-from evichain.evidence.crowd import EVERYONE, Crowd, belongs
+from evichain.evidence.entity_sample import EVERYONE, EntitySample, belongs
+from evichain.evidence.holdout import NO_HOLDOUT, Holdout, drawn, pair_key
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Bytes, Floats, Int, Ints, Keys, Longs, kernel
@@ -44,13 +44,13 @@ class Hidden(NamedTuple):
     taken: Bytes
     share: int
     seed: int
-    crowd: Crowd = EVERYONE
-    newcomers: int = 0
-    aside: Aside = NOTHING_ASIDE
+    entity_sample: EntitySample = EVERYONE
+    cold_start_share: int = 0
+    holdout: Holdout = NO_HOLDOUT
 
-    def beside(self, aside: Aside) -> "Hidden":
+    def beside(self, holdout: Holdout) -> "Hidden":
         """Hide what is set aside too."""
-        return self._replace(aside=aside)
+        return self._replace(holdout=holdout)
 
 
 NOTHING_HIDDEN = Hidden(np.empty(0, np.int64), np.empty(0, np.uint8), 0, 0)
@@ -82,7 +82,7 @@ def selected(
         cited.slot,
         cited.cited_ptr,
         cited.cited,
-        hidden.beside(pool.aside),
+        hidden.beside(pool.holdout),
         False,
     )
     places = out[:found]
@@ -95,15 +95,17 @@ def hide(
     *,
     dropout: float = 0.0,
     seed: int = 0,
-    crowd: Crowd = EVERYONE,
-    newcomers: float = 0.0,
+    entity_sample: EntitySample = EVERYONE,
+    cold_start_share: float = 0.0,
 ) -> Hidden:
     """Hide these pairs from all evidence, of all other pairs the share `dropout`, who is not in
     the crowd, and most ratings of the share `newcomers` of those asked for."""
     size = 1 << max(4, int(len(users) * 2 - 1).bit_length() + 1) if len(users) else 0
     table, taken = np.full(size, -1, np.int64), np.zeros(size // 8, np.uint8)
     _fill(table, taken, users, items)
-    return Hidden(table, taken, int(dropout * 2**32), seed, crowd, int(newcomers * 2**32))
+    return Hidden(
+        table, taken, int(dropout * 2**32), seed, entity_sample, int(cold_start_share * 2**32)
+    )
 
 
 @kernel
@@ -119,13 +121,13 @@ def _fill(table: Longs, taken: Bytes, users: Ints, items: Ints) -> None:
 
 @kernel
 def _is_hidden(hidden: Hidden, side: int, entity: int, other: int) -> bool:
-    table, aside = hidden.pairs, hidden.aside
-    if len(table) == 0 and hidden.share == 0 and aside.share == 0:
+    table, holdout = hidden.pairs, hidden.holdout
+    if len(table) == 0 and hidden.share == 0 and holdout.share == 0:
         return False
     key = pair_key(side, np.int64(entity), np.int64(other))
     if hidden.share > 0 and drawn(key, hidden.share, hidden.seed):
         return True
-    if aside.share > 0 and drawn(key, aside.share, aside.seed):
+    if holdout.share > 0 and drawn(key, holdout.share, holdout.seed):
         return True
     if len(table) == 0:
         return False
@@ -149,7 +151,7 @@ def _window_start(seed: int, side: int, key: int, depth: int, count: int) -> Int
 def _known(hidden: Hidden, side: int, key: int, degree: int) -> Int:
     """How many of its ratings count for an entity that is asked for."""
     draw = mix(np.uint64(hidden.seed) ^ mix(np.uint64(key) + np.uint64(side)))
-    if (draw & np.uint64(0xFFFFFFFF)) >= np.uint64(hidden.newcomers):
+    if (draw & np.uint64(0xFFFFFFFF)) >= np.uint64(hidden.cold_start_share):
         return degree
     return np.int64((degree + 1.0) ** ((draw >> np.uint64(32)) / 2.0**32))
 
@@ -177,7 +179,7 @@ def select(
     `prototypes_only` spares the look at others, where they would be dropped.
     """
     limit, found = len(out), 0
-    if depth == 0 and hidden.newcomers > 0:
+    if depth == 0 and hidden.cold_start_share > 0:
         degree = indptr[entity + 1] - indptr[entity]
         limit = min(limit, int(_known(hidden, side, keys[entity], degree)))
     if prioritize:
@@ -200,7 +202,7 @@ def select(
         place = i if i < first + count else i - count
         other = indices[place]
         # Asked first, because of large data hardly anyone belongs.
-        if not belongs(hidden.crowd, 1 - side, other) or (prioritize and slot[other] >= 0):
+        if not belongs(hidden.entity_sample, 1 - side, other) or (prioritize and slot[other] >= 0):
             continue
         if not _is_hidden(hidden, side, entity, other):
             out[found] = place

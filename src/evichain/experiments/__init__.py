@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evichain.errors import SettingsError
 
 if TYPE_CHECKING:
-    from evichain.experiments.frame import Experiment
+    from evichain.experiments.experiment import Experiment
 
 
 class Entry(NamedTuple):

@@ -16,7 +16,7 @@ from evichain.evidence.plan import make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.experiments.drawing import MUTED, panels, plain_numbers, short
-from evichain.experiments.frame import Cell, Experiment, Measured, Request, Results
+from evichain.experiments.experiment import Cell, Experiment, Measured, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
 from evichain.progress import progress as progress_bar

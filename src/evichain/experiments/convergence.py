@@ -12,7 +12,7 @@ import torch
 
 from evichain.evidence.pool import Pool
 from evichain.experiments.drawing import COLOURS, MUTED, by_data, plain_numbers
-from evichain.experiments.frame import Cell, Experiment, Request, Results
+from evichain.experiments.experiment import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
 from evichain.model.chain import Chain

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evichain.atomic_write import file_beside
 from evichain.errors import SettingsError, with_extra
-from evichain.experiments.frame import Results
+from evichain.experiments.experiment import Results
 from evichain.experiments.report import QUICK_RUN, Report
-from evichain.places import file_beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ import polars as pl
 
 from evichain.evaluation import evaluate
 from evichain.experiments.drawing import COLOURS, REPORTED, by_data
-from evichain.experiments.frame import Cell, Experiment, Request, Results
+from evichain.experiments.experiment import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value, said
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evichain.baselines import BASELINES
 from evichain.evaluation import evaluate
 from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, by_data
-from evichain.experiments.frame import Cell, Experiment, Request, Results
+from evichain.experiments.experiment import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import IN_BRACKETS, NAMES, make_system, scale_of, settings_of

@@ -17,13 +17,13 @@ from typing import Any
 import torch
 
 from evichain import __version__
+from evichain.atomic_write import file_beside
 from evichain.errors import SettingsError, SplitError
 from evichain.experiments import make_experiment
 from evichain.experiments.drawing import check_installed, save_png
-from evichain.experiments.frame import Cell, Experiment, Measured, Request, Results, key_of
+from evichain.experiments.experiment import Cell, Experiment, Measured, Request, Results, key_of
 from evichain.experiments.report import markdown
 from evichain.experiments.systems import check_system
-from evichain.places import file_beside
 
 Say = Callable[[str], None]
 

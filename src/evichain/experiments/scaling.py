@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evichain.bench import bench_step
 from evichain.experiments.drawing import COLOURS, REPORTED, panels, plain_numbers
-from evichain.experiments.frame import Cell, Experiment, Request, Results
+from evichain.experiments.experiment import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import NAMES

@@ -21,7 +21,7 @@ from evichain.evidence.rendering.words import (
     shows,
 )
 from evichain.evidence.trace import Piece, Trace
-from evichain.experiments.frame import Cell, Experiment, Request, Results
+from evichain.experiments.experiment import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import make_system, settings_of

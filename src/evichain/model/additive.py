@@ -14,18 +14,18 @@ import torch
 from torch import Tensor
 
 from evichain.evidence.trace import Piece, Trace
-from evichain.model.behind import Behind
 from evichain.model.chain import Chain
+from evichain.model.evidence_source import EvidenceSource
 from evichain.model.mean import MeanGenerator
 from evichain.ratings.side import Side
 
 
-def additive_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> Trace:
+def additive_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
     """The trace of a prediction, each piece with its part of the estimate."""
-    tracer = _Tracer(chain, behind, pieces, depth)
-    places = [behind.end(side) for side in Side]
+    tracer = _Tracer(chain, source, pieces, depth)
+    places = [source.end(side) for side in Side]
     ends = [
-        behind.embeddings(side, 0, np.array([places[side]], np.int32))[0].detach() for side in Side
+        source.embeddings(side, 0, np.array([places[side]], np.int32))[0].detach() for side in Side
     ]
     estimate = float(ends[0] @ ends[1])
     user, item = (
@@ -38,7 +38,7 @@ def additive_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> 
 @dataclass(frozen=True)
 class _Tracer:
     chain: Chain
-    behind: Behind
+    source: EvidenceSource
     pieces: int
     deepest: int
 
@@ -53,7 +53,7 @@ class _Tracer:
         own: float,
     ) -> Piece:
         """The piece at a row, whose embedding v brings `weight @ v`."""
-        identifier, title, prototype = self.behind.who(side, depth, row)
+        identifier, title, prototype = self.source.who(side, depth, row)
         shown: tuple[Piece, ...] = ()
         others, rest = 0, 0.0
         if not prototype:
@@ -76,10 +76,10 @@ class _Tracer:
         self, side: Side, depth: int, row: int, weight: Tensor
     ) -> tuple[tuple[Piece, ...], int, float]:
         """The strongest pieces behind a row; how many more there are, and their sum."""
-        sources, ratings = self.behind.links(side, depth, row)
+        sources, ratings = self.source.links(side, depth, row)
         if not len(sources):
             return (), 0, 0.0
-        below = self.behind.embeddings(side.opposite, depth + 1, sources).detach().requires_grad_()
+        below = self.source.embeddings(side.opposite, depth + 1, sources).detach().requires_grad_()
         generator = self.chain.generator(side, depth)
         assert isinstance(generator, MeanGenerator)
         parts = generator.contribution(below, torch.from_numpy(ratings))

@@ -54,7 +54,7 @@ class Chain(nn.Module):
         counts: Sequence[int],
         mean: float,
         *,
-        deviation: float = 1.0,
+        std: float = 1.0,
         depths: int = 1,
     ) -> None:
         super().__init__()
@@ -72,18 +72,18 @@ class Chain(nn.Module):
         def generator() -> Generator:
             if plain:
                 return MeanGenerator(size, settings.width, settings.hidden_layers)
-            return ChannelGenerator(settings, mean, deviation)
+            return ChannelGenerator(settings, mean, std)
 
         many = 1 if self.shared else max(1, depths)
         self.generators = nn.ModuleList(generator() for _ in range(many) for _ in Side)
-        self.head: Head = DotHead() if plain else BaselineHead(settings, mean, deviation)
+        self.head: Head = DotHead() if plain else BaselineHead(settings, mean, std)
         self.register_buffer("mean", torch.tensor(float(mean)))
 
     @classmethod
     def for_pool(cls, settings: ChainSettings, pool: Pool, depths: int) -> Self:
         """An untrained chain for the prototypes and the ratings of a pool."""
         graph, counts = pool.graph, [side.count for side in pool.sides]
-        return cls(settings, counts, graph.mean, deviation=graph.deviation or 1.0, depths=depths)
+        return cls(settings, counts, graph.mean, std=graph.std or 1.0, depths=depths)
 
     @torch.no_grad()
     def centre(self) -> None:
@@ -148,15 +148,15 @@ class Chain(nn.Module):
 
         Where there is nothing the row is that of the prior, or zeros without one.
         """
-        ends, there = [], []
+        ends, has_embedding = [], []
         for side, rows in zip(Side, self.embed(plan, exchange), strict=True):
             at = torch.from_numpy(plan.rows[side]).to(rows.device, torch.int64)
             prior = self.prior(side)
             nothing = rows.new_zeros(rows.shape[1]) if prior is None else prior
             known = torch.cat([rows, nothing.unsqueeze(0)])
             ends.append(End(known, torch.where(at < 0, len(rows), at)))
-            there.append(at >= 0)
-        return ends[0], ends[1], there[0] & there[1]
+            has_embedding.append(at >= 0)
+        return ends[0], ends[1], has_embedding[0] & has_embedding[1]
 
     def estimate(self, users: End, items: End, possible: Tensor) -> Tensor:
         """The prediction for each request; the mean where nothing can be said."""
@@ -168,11 +168,11 @@ class Chain(nn.Module):
         """What the squared errors of requests cost."""
         shares = []
         for side, end in zip(Side, (users, items), strict=True):
-            doubt = self.head.doubt(side, end.rows)
-            if doubt is None:
+            log_std = self.head.log_std(side, end.rows)
+            if log_std is None:
                 return self.head.loss(squares, None)
             # Not by indexing, whose gradient adds up in whatever order the threads come.
-            shares.append(embedding(end.at, doubt.unsqueeze(1)).squeeze(1))
+            shares.append(embedding(end.at, log_std.unsqueeze(1)).squeeze(1))
         return self.head.loss(squares, shares[0] + shares[1])
 
     def forward(self, plan: Plan) -> Tensor:

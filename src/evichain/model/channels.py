@@ -22,9 +22,9 @@ from torch import Tensor, nn
 
 from evichain.evidence.plan import Block
 from evichain.model.generator import Generator
-from evichain.model.ops.ordinary import Tables
 from evichain.model.ops.ridge import solve
-from evichain.model.ops.totals import totals
+from evichain.model.ops.segment_sums import totals
+from evichain.model.ops.torch_ops import Tables
 from evichain.model.settings import ChainSettings
 
 BESIDE_STATE = 3
@@ -46,7 +46,7 @@ class ChannelGenerator(Generator):
     has_prior = True
     unit: Tensor
 
-    def __init__(self, settings: ChainSettings, mean: float, deviation: float) -> None:
+    def __init__(self, settings: ChainSettings, mean: float, std: float) -> None:
         super().__init__()
         state, width = settings.embedding_size, settings.width
         self.sizes = [
@@ -54,7 +54,7 @@ class ChannelGenerator(Generator):
             settings.channel_size if settings.residual_channel else 0,
             settings.channel_size if settings.presence_channel else 0,
         ]
-        self.register_buffer("unit", torch.tensor([mean, deviation]))
+        self.register_buffer("unit", torch.tensor([mean, std]))
         self.log_shrinkage = nn.Parameter(torch.tensor([2.0, 1.6]))
         self.log_ridge = nn.Parameter(torch.full((self.sizes[0],), 1.5))
         self.project = nn.Linear(state + BESIDE_STATE - 1, sum(self.sizes))
@@ -99,22 +99,20 @@ class ChannelGenerator(Generator):
         """All rows of a block."""
         layout = self.placed(block, below.device)
         assert not len(block.variant_node), "channels know no cycle blocking"
-        mean, deviation = self.unit
+        mean, std = self.unit
         # What is usual in the units of the ratings, so that links need not be rescaled.
-        usual = below[:, -1] * deviation + mean
+        usual = below[:, -1] * std + mean
         links = layout.count if isinstance(layout, Tables) else np.diff(layout.node_ptr)
         count = torch.as_tensor(links)
         keys, values, presence = self.project(below[:, :-1]).split(self.sizes, dim=1)
         plain, sums = totals(
             presence, below.new_ones(len(below), 1), usual, below.new_zeros(len(count)), layout
         )
-        own = self._baseline(sums[:, 0] / deviation, count)
-        level = own * deviation
+        own = self._baseline(sums[:, 0] / std, count)
+        level = own * std
         solved, squares = solve(keys, usual, level, self.log_ridge.exp(), layout)
         _, residual = totals(values[:, :0], values, usual, level, layout)
-        return self.compose(
-            own, count, squares / deviation**2, solved / deviation, residual / deviation, plain
-        )
+        return self.compose(own, count, squares / std**2, solved / std, residual / std, plain)
 
     def _baseline(self, total: Tensor, count: Tensor) -> Tensor:
         return total / (count + self.log_shrinkage[0].exp())

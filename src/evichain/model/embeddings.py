@@ -35,7 +35,7 @@ def embeddings(
     """
     if not (policy.cycle_blocking or _fits(chain, pool, policy, side, entities, depth)):
         found = _layer(chain, pool, policy, side, entities, seed, depth)
-        return found.rows, found.there
+        return found.rows, found.has_embedding
     size = chain.prototypes[side].shape[1]
     out = np.zeros((len(entities), size), np.float32)
     possible = np.zeros(len(entities), np.bool_)
@@ -47,9 +47,9 @@ def embeddings(
         with torch.inference_mode():
             rows = chain.embed(plan)[side].numpy()
         at = plan.rows[side]
-        there = at >= 0
-        out[places[there]] = rows[at[there]]
-        possible[places] = there
+        has_embedding = at >= 0
+        out[places[has_embedding]] = rows[at[has_embedding]]
+        possible[places] = has_embedding
     return out, possible
 
 
@@ -85,7 +85,7 @@ def _layer(
     out = stored_layer(chain, side, slot if policy.stored(depth) else np.full_like(slot, -1))
     if depth >= policy.max_depth:
         return out
-    asked = np.flatnonzero(~out.there & (entities >= 0))
+    asked = np.flatnonzero(~out.has_embedding & (entities >= 0))
     wanted = entities[asked]
     chunks = list(_chunks(chain, pool, policy, side, wanted, depth))
 
@@ -112,9 +112,9 @@ def _layer(
             side,
             depth,
             Evidence(links.ptr, number[links.others], links.ratings),
-            Layer(below.rows[at], below.there[at]),
+            Layer(below.rows[at], below.has_embedding[at]),
         )
-        out.rows[asked[chunk]], out.there[asked[chunk]] = made.rows, made.there
+        out.rows[asked[chunk]], out.has_embedding[asked[chunk]] = made.rows, made.has_embedding
     return out
 
 

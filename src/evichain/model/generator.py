@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from evichain.evidence.plan import Block
-from evichain.evidence.settling import Layout
-from evichain.model.ops.ordinary import Tables
+from evichain.evidence.plan_layout import Layout
+from evichain.model.ops.torch_ops import Tables
 
 
 class Generator(nn.Module, ABC):

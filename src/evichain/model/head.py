@@ -19,7 +19,7 @@ class Head(nn.Module, ABC):
 
     def __init__(self) -> None:
         super().__init__()
-        self.doubts = nn.ModuleList()
+        self.log_stds = nn.ModuleList()
 
     @abstractmethod
     def forward(self, side: Side, rows: Tensor) -> Tensor:
@@ -30,10 +30,10 @@ class Head(nn.Module, ABC):
         """The part of rows that tells entities apart, however much they are liked."""
 
     @abstractmethod
-    def loss(self, squares: Tensor, doubts: Tensor | None) -> Tensor:
+    def loss(self, squares: Tensor, log_stds: Tensor | None) -> Tensor:
         """What squared errors cost that were doubted this much, if at all."""
 
-    def doubt(self, side: Side, rows: Tensor) -> Tensor | None:
+    def log_std(self, side: Side, rows: Tensor) -> Tensor | None:
         """Each row's share of the doubt: `exp(share_u + share_i)` is the deviation expected.
 
         None from a head that does not doubt.
@@ -59,7 +59,7 @@ class DotHead(Head):
         """All of them."""
         return rows
 
-    def loss(self, squares: Tensor, doubts: Tensor | None) -> Tensor:
+    def loss(self, squares: Tensor, log_stds: Tensor | None) -> Tensor:
         """The mean."""
         return squares.mean()
 
@@ -74,15 +74,15 @@ class BaselineHead(Head):
     unit: Tensor
     strangeness: Tensor
 
-    def __init__(self, settings: ChainSettings, mean: float, deviation: float) -> None:
+    def __init__(self, settings: ChainSettings, mean: float, std: float) -> None:
         super().__init__()
         size = settings.embedding_size
-        self.register_buffer("unit", torch.tensor([mean, deviation]))
+        self.register_buffer("unit", torch.tensor([mean, std]))
         self.register_buffer("strangeness", torch.zeros(len(Side)))
         self.form = nn.Linear(size, size)
         self.gain = nn.Parameter(torch.tensor(0.3))
-        self.doubts = nn.ModuleList(nn.Linear(size + BESIDE_STATE, 1) for _ in Side)
-        for layer in self.doubts:
+        self.log_stds = nn.ModuleList(nn.Linear(size + BESIDE_STATE, 1) for _ in Side)
+        for layer in self.log_stds:
             assert isinstance(layer, nn.Linear)
             # To begin with, who has been hard to predict will be: the mean of both spreads.
             nn.init.zeros_(layer.weight)
@@ -92,11 +92,11 @@ class BaselineHead(Head):
 
     def forward(self, side: Side, rows: Tensor) -> Tensor:
         """The vectors of a side's rows."""
-        mean, deviation = self.unit
-        states, level = self.state(rows), rows[..., -1:] * deviation
+        mean, std = self.unit
+        states, level = self.state(rows), rows[..., -1:] * std
         one = torch.ones_like(level)
         if side is Side.USER:
-            turned = self.form(states) * (self.gain * deviation)
+            turned = self.form(states) * (self.gain * std)
             return torch.cat([turned, level + mean, one], dim=-1)
         return torch.cat([states, one, level], dim=-1)
 
@@ -104,19 +104,19 @@ class BaselineHead(Head):
         """What is left without spread, scarcity and baseline."""
         return rows[..., :-BESIDE_STATE]
 
-    def loss(self, squares: Tensor, doubts: Tensor | None) -> Tensor:
+    def loss(self, squares: Tensor, log_stds: Tensor | None) -> Tensor:
         """The mean, and what the doubt costs: how unlikely it finds errors of this size.
 
         In units of the ratings' deviation, so that a step means the same on any scale. The
         doubt learns how far estimates are off, and they learn nothing from it.
         """
-        assert doubts is not None
-        surprise = (doubts + squares.detach() * torch.exp(-2 * doubts) / 2).mean()
+        assert log_stds is not None
+        surprise = (log_stds + squares.detach() * torch.exp(-2 * log_stds) / 2).mean()
         return squares.mean() / self.unit[1].square() + surprise
 
-    def doubt(self, side: Side, rows: Tensor) -> Tensor:
+    def log_std(self, side: Side, rows: Tensor) -> Tensor:
         """Each row's share, learned from the rows without changing anything in them."""
-        share: Tensor = self.doubts[side](rows.detach()).squeeze(-1)
+        share: Tensor = self.log_stds[side](rows.detach()).squeeze(-1)
         # Without any evidence scarcity is 1, and below that with some.
         strange = rows[..., -2] == 1
         return share + 0.5 * self.unit[1].log() + self.strangeness[side] * strange
@@ -124,7 +124,7 @@ class BaselineHead(Head):
     @torch.no_grad()
     def shift_doubt(self, amount: float) -> None:
         """Let all deviations expected grow by `exp(amount)`."""
-        layer = self.doubts[Side.USER]
+        layer = self.log_stds[Side.USER]
         assert isinstance(layer, nn.Linear)
         layer.bias.add_(amount)
 

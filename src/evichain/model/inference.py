@@ -19,7 +19,7 @@ _PAIRS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Ends:
+class HeadOutput:
     """What the head makes of entities of one side.
 
     Attributes:
@@ -32,41 +32,41 @@ class Ends:
 
     vectors: Floats
     embeddings: Floats
-    doubts: Floats | None
-    there: Flags
-    told: Flags
+    log_stds: Floats | None
+    has_embedding: Flags
+    answerable: Flags
 
-    def deviations(self, others: "Ends", places: Longs | None = None) -> Floats | None:
+    def stds(self, others: "HeadOutput", places: Longs | None = None) -> Floats | None:
         """The deviations expected between the first of these and each, or some, of the others."""
-        if self.doubts is None or others.doubts is None:
+        if self.log_stds is None or others.log_stds is None:
             return None
-        doubts = others.doubts if places is None else others.doubts[places]
-        found: Floats = np.exp(self.doubts[0] + doubts)
+        log_stds = others.log_stds if places is None else others.log_stds[places]
+        found: Floats = np.exp(self.log_stds[0] + log_stds)
         return found
 
 
 def ends(
     chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, *, seed: int = STABLE
-) -> Ends:
+) -> HeadOutput:
     """What the head makes of these entities."""
     return read(chain, side, *embeddings(chain, pool, policy, side, entities, seed=seed))
 
 
 @torch.inference_mode()
-def read(chain: Chain, side: Side, found: Floats, there: Flags) -> Ends:
+def read(chain: Chain, side: Side, found: Floats, has_embedding: Flags) -> HeadOutput:
     """What the head makes of depth-0 embeddings."""
     rows = torch.from_numpy(found)
-    prior = None if there.all() else chain.prior(side)
+    prior = None if has_embedding.all() else chain.prior(side)
     if prior is not None:
-        rows = torch.where(torch.from_numpy(there).unsqueeze(1), rows, prior)
+        rows = torch.where(torch.from_numpy(has_embedding).unsqueeze(1), rows, prior)
     head = chain.head
-    doubt = head.doubt(side, rows)
-    return Ends(
+    log_std = head.log_std(side, rows)
+    return HeadOutput(
         vectors=head(side, rows).numpy(),
         embeddings=head.state(rows).numpy(),
-        doubts=None if doubt is None else doubt.numpy(),
-        there=there,
-        told=np.ones_like(there) if chain.has_prior else there,
+        log_stds=None if log_std is None else log_std.numpy(),
+        has_embedding=has_embedding,
+        answerable=np.ones_like(has_embedding) if chain.has_prior else has_embedding,
     )
 
 
@@ -83,13 +83,13 @@ def estimates(
         distinct, place = np.unique(pairs[side], return_inverse=True)
         both.append(ends(chain, pool, policy, side, distinct, seed=seed))
         places.append(place)
-    found, deviations = paired(chain, pool.graph.scale, both, places)
-    there = tuple(both[side].there[places[side]] for side in Side)
-    return found, deviations, (there[0], there[1])
+    found, stds = paired(chain, pool.graph.scale, both, places)
+    has_embedding = tuple(both[side].has_embedding[places[side]] for side in Side)
+    return found, stds, (has_embedding[0], has_embedding[1])
 
 
 def paired(
-    chain: Chain, scale: Scale, both: Sequence[Ends], places: Sequence[Longs]
+    chain: Chain, scale: Scale, both: Sequence[HeadOutput], places: Sequence[Longs]
 ) -> tuple[Floats, Floats | None]:
     """The prediction for each pair of a user and an item, by their places among these.
 
@@ -100,11 +100,11 @@ def paired(
         chunk = slice(start, start + _PAIRS)
         left, right = (both[side].vectors[places[side][chunk]] for side in Side)
         out[chunk] = np.einsum("ij,ij->i", left, right)
-    told = [both[side].told[places[side]] for side in Side]
-    out[~(told[0] & told[1])] = chain.mean.item()
+    answerable = [both[side].answerable[places[side]] for side in Side]
+    out[~(answerable[0] & answerable[1])] = chain.mean.item()
     if chain.head.bounded:
         out = scale.within(out)
-    deviations = None
-    if both[0].doubts is not None and both[1].doubts is not None:
-        deviations = np.exp(both[0].doubts[places[0]] + both[1].doubts[places[1]])
-    return out, deviations
+    stds = None
+    if both[0].log_stds is not None and both[1].log_stds is not None:
+        stds = np.exp(both[0].log_stds[places[0]] + both[1].log_stds[places[1]])
+    return out, stds

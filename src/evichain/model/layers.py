@@ -12,9 +12,9 @@ import torch
 
 from evichain.evidence.choice import Evidence, choose
 from evichain.evidence.plan import Block
+from evichain.evidence.plan_layout import NONE
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
-from evichain.evidence.settling import NONE
 from evichain.kernels import Flags, Floats, Ints, Keys
 from evichain.model.chain import Chain
 from evichain.ratings.rows import Rows
@@ -26,7 +26,7 @@ class Layer:
     """The embeddings of a side at a depth, by index, and which there are."""
 
     rows: Floats
-    there: Flags
+    has_embedding: Flags
 
 
 def stored_layer(chain: Chain, side: Side, slot: Ints) -> Layer:
@@ -37,7 +37,7 @@ def stored_layer(chain: Chain, side: Side, slot: Ints) -> Layer:
     return Layer(rows, slot >= 0)
 
 
-def portions(evidence: Evidence, there: Flags, links_at_once: int) -> Iterator[Block]:
+def portions(evidence: Evidence, has_embedding: Flags, links_at_once: int) -> Iterator[Block]:
     """Evidence in portions that bound the memory, of those entities that have any."""
     count = len(evidence.ptr) - 1
     cuts = np.diff(evidence.ptr[1:] // links_at_once).nonzero()[0] + 1
@@ -50,7 +50,7 @@ def portions(evidence: Evidence, there: Flags, links_at_once: int) -> Iterator[B
             evidence.others[first:last],
             evidence.ratings[first:last],
         )
-        layout, alive = links.lay_out(there)
+        layout, alive = links.lay_out(has_embedding)
         if alive.any():
             yield Block(NONE, part[alive].astype(np.int32), layout)
 
@@ -65,11 +65,11 @@ def generated(chain: Chain, side: Side, depth: int, evidence: Evidence, below: L
     generator = chain.generator(side, depth)
     count, sources = len(evidence.ptr) - 1, torch.from_numpy(below.rows)
     made = np.zeros((count, chain.prototypes[side].shape[1]), np.float32)
-    there = np.zeros(count, np.bool_)
-    for block in portions(evidence, below.there, generator.links_at_once):
-        there[block.entities] = True
+    has_embedding = np.zeros(count, np.bool_)
+    for block in portions(evidence, below.has_embedding, generator.links_at_once):
+        has_embedding[block.entities] = True
         made[block.entities] = generator.generate(sources, block).numpy()
-    return Layer(made, there)
+    return Layer(made, has_embedding)
 
 
 def layer(
@@ -96,7 +96,10 @@ def layer(
     if not policy.stored(depth):
         return made
     kept = stored_layer(chain, side, own)
-    return Layer(np.where(kept.there[:, None], kept.rows, made.rows), kept.there | made.there)
+    return Layer(
+        np.where(kept.has_embedding[:, None], kept.rows, made.rows),
+        kept.has_embedding | made.has_embedding,
+    )
 
 
 def all_layers(chain: Chain, pool: Pool, policy: Policy) -> dict[tuple[int, Side], Layer]:

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from evichain.evidence.plan import Block
-from evichain.evidence.settling import NONE, lay_out_links
+from evichain.evidence.plan_layout import NONE, lay_out_links
 from evichain.evidence.trace import REMOVAL, Piece, Trace
 from evichain.kernels import Floats, Ints, Longs
-from evichain.model.behind import Behind
 from evichain.model.chain import Chain
+from evichain.model.evidence_source import EvidenceSource
 from evichain.model.generator import Generator
 from evichain.ratings.side import Side
 
@@ -37,9 +37,9 @@ class _Upward:
 
 
 @torch.inference_mode()
-def removal_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> Trace:
+def removal_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
     """The trace of a prediction, each piece with what is lost without it."""
-    ends = [behind.embeddings(side, 0, np.array([behind.end(side)], np.int32)) for side in Side]
+    ends = [source.embeddings(side, 0, np.array([source.end(side)], np.int32)) for side in Side]
 
     def upward(side: Side) -> _Upward:
         def instead(rows: Tensor) -> Tensor:
@@ -52,20 +52,20 @@ def removal_trace(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> T
         return _Upward(instead, float(instead(prior.unsqueeze(0))[0]))
 
     whole = float(chain.head.estimate(*ends)[0])
-    tracer = _Tracer(chain, behind, whole, pieces, depth)
+    tracer = _Tracer(chain, source, whole, pieces, depth)
     user, item = (
-        tracer.piece(side, 0, behind.end(side), upward(side), None, whole - upward(side).gone)
+        tracer.piece(side, 0, source.end(side), upward(side), None, whole - upward(side).gone)
         for side in Side
     )
     # What a piece is worth must show beyond the end of the scale too, so only this is cut.
-    estimate = behind.scale.within(np.array([whole], np.float32))
+    estimate = source.scale.within(np.array([whole], np.float32))
     return Trace(user, item, float(estimate[0]), kind=REMOVAL)
 
 
 @dataclass(frozen=True)
 class _Tracer:
     chain: Chain
-    behind: Behind
+    source: EvidenceSource
     whole: float
     pieces: int
     deepest: int
@@ -80,7 +80,7 @@ class _Tracer:
         contribution: float,
     ) -> Piece:
         """The piece at a place, of which `upward` makes the estimate."""
-        identifier, title, prototype = self.behind.who(side, depth, place)
+        identifier, title, prototype = self.source.who(side, depth, place)
         shown: tuple[Piece, ...] = ()
         others = 0
         if not prototype:
@@ -101,10 +101,10 @@ class _Tracer:
         self, side: Side, depth: int, place: int, upward: _Upward
     ) -> tuple[tuple[Piece, ...], int]:
         """The pieces behind a place whose loss would change most, and how many more there are."""
-        places, ratings = self.behind.links(side, depth, place)
+        places, ratings = self.source.links(side, depth, place)
         if depth >= self.deepest or not self.pieces or not len(places):
             return (), len(places)
-        below = self.behind.embeddings(side.opposite, depth + 1, places)
+        below = self.source.embeddings(side.opposite, depth + 1, places)
         evidence = Alternatives(self.chain.generator(side, depth), below, ratings)
         gone = [upward.gone]
         if len(places) > 1:

@@ -8,8 +8,8 @@ from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Trace
 from evichain.model.additive import additive_trace
-from evichain.model.behind import Behind, BehindPlan
 from evichain.model.chain import Chain
+from evichain.model.evidence_source import EvidenceSource, PlanSource
 from evichain.model.head import DotHead
 from evichain.model.removal import removal_trace
 
@@ -25,11 +25,11 @@ def trace(
     """
     plan = make_plan(pool, policy, np.array([user], np.int32), np.array([item], np.int32))
     with torch.no_grad():
-        behind = BehindPlan(pool, plan, chain.rows(plan))
-    return trace_of(chain, behind, pieces=pieces, depth=depth)
+        source = PlanSource(pool, plan, chain.rows(plan))
+    return trace_of(chain, source, pieces=pieces, depth=depth)
 
 
-def trace_of(chain: Chain, behind: Behind, *, pieces: int, depth: int) -> Trace:
+def trace_of(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
     """The same for whatever stands behind the prediction."""
     made = additive_trace if isinstance(chain.head, DotHead) else removal_trace
-    return made(chain, behind, pieces=pieces, depth=depth)
+    return made(chain, source, pieces=pieces, depth=depth)

@@ -61,9 +61,9 @@ class Graph:
         return len(self.rows[Side.USER].indices)
 
     @cached_property
-    def deviation(self) -> float:
+    def std(self) -> float:
         """The standard deviation of the ratings about `mean`."""
-        return self.scale.deviation(self.rows[Side.USER].codes, self.mean)
+        return self.scale.std(self.rows[Side.USER].codes, self.mean)
 
     @property
     def nbytes(self) -> int:

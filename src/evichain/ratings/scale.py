@@ -74,7 +74,7 @@ class Scale:
         """
         return self._mean_of(codes, lambda ratings: ratings)
 
-    def deviation(self, codes: Codes, mean: float) -> float:
+    def std(self, codes: Codes, mean: float) -> float:
         """The standard deviation of stored ratings about `mean`."""
         return math.sqrt(self._mean_of(codes, lambda ratings: np.square(ratings - mean)))
 

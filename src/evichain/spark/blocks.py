@@ -34,7 +34,7 @@ def block_schema(own: str, other: str) -> str:
 
 
 @dataclass(frozen=True)
-class Block:
+class EntityBlock:
     """Rows of entities in hash order, over the sources that they name by index.
 
     Attributes:
@@ -117,7 +117,7 @@ class Block:
                 np.zeros(len(self.sources), np.bool_),
             )
             places = whole(sent["place"]).to_numpy(zero_copy_only=False)
-            below.rows[places], below.there[places] = from_bytes(sent["row"], width)
+            below.rows[places], below.has_embedding[places] = from_bytes(sent["row"], width)
         rows, slots = Rows(self.ptr, self.indices, self.ratings), (self.slots, self.source_slots)
         return layer(chain, policy, side, depth, rows, self.ratings, self.keys, slots, below)
 

@@ -32,23 +32,25 @@ def places_among(column: pa.ChunkedArray, ids: pa.Array) -> Ints:
     return np.asarray(whole(found).to_numpy(zero_copy_only=False), np.int32)
 
 
-def as_bytes(rows: Floats, there: Flags) -> pa.Array:
+def as_bytes(rows: Floats, has_embedding: Flags) -> pa.Array:
     """Rows of numbers as binary values, null where there is none: a copy, no conversion."""
     width = rows.shape[1] * rows.itemsize
     data = pa.py_buffer(np.ascontiguousarray(rows))
     fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, data])
-    return pc.if_else(pa.array(there), fixed.cast(pa.binary()), pa.scalar(None, pa.binary()))
+    return pc.if_else(
+        pa.array(has_embedding), fixed.cast(pa.binary()), pa.scalar(None, pa.binary())
+    )
 
 
 def from_bytes(column: pa.ChunkedArray, width: int) -> tuple[Floats, Flags]:
     """The rows again (zeros for null), and which there are."""
     values = whole(column)
-    there = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+    has_embedding = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
     rows = np.zeros((len(values), width), np.float32)
     known = values.drop_null()
     if len(known):
         _, ends, data = known.buffers()
         first = int(np.frombuffer(ends, np.int32)[known.offset])
         flat = np.frombuffer(data, np.float32, len(known) * width, first)
-        rows[there] = flat.reshape(-1, width)
-    return rows, there
+        rows[has_embedding] = flat.reshape(-1, width)
+    return rows, has_embedding

@@ -20,7 +20,7 @@ from evichain.spark.shared import Shared
 OWN, OTHER, RATING, TIME = "own", "other", "rating", "time"
 
 
-class Links(NamedTuple):
+class EvidenceLinks(NamedTuple):
     """Rows in hash order: row i holds `places[ptr[i]:ptr[i + 1]]` of a table.
 
     Attributes:
@@ -40,7 +40,7 @@ class Links(NamedTuple):
     indices: Ints
 
 
-def limit_links(shared: Shared, side: Side, table: pa.Table) -> Links:
+def limit_links(shared: Shared, side: Side, table: pa.Table) -> EvidenceLinks:
     """The links of a table that can be evidence for a side; of a pair rated again, the latest.
 
     Args:
@@ -68,7 +68,7 @@ def limit_links(shared: Shared, side: Side, table: pa.Table) -> Links:
         other_slots,
         shared.policy.limit(0),
     )
-    return Links(ids, keys, slots, others, other_slots, ptr, kept, other[kept])
+    return EvidenceLinks(ids, keys, slots, others, other_slots, ptr, kept, other[kept])
 
 
 @kernel

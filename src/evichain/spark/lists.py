@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from evichain.listing import Listed
 from evichain.listing import lists as best
-from evichain.model.inference import Ends, read
+from evichain.model.inference import HeadOutput, read
 from evichain.ratings._columns import ITEM, USER
 from evichain.ratings.side import Side
 from evichain.spark.columns import from_bytes, places_among, whole
@@ -83,7 +83,7 @@ def lists(
 
     schema = (
         f"{USER} {source.id_type(Side.USER)}, rank int, {ITEM} {source.id_type(Side.ITEM)}, "
-        "score float, estimate float, deviation float"
+        "score float, estimate float, std float"
     )
     found = users.groupBy("block").cogroup(items.groupBy("block")).applyInArrow(listed, schema)
     if item_blocks > 1:
@@ -108,7 +108,7 @@ def _lists(shared: Shared, left: pa.Table, right: pa.Table, n: int) -> Iterator[
 
 
 def _table(found: Listed, names: pa.Array, titles: pa.Array, shared: Shared) -> pa.Table:
-    doubts = found.deviations
+    log_stds = found.stds
     unknown = pa.nulls(len(found.users), pa.float32())
     return pa.table(
         {
@@ -116,11 +116,11 @@ def _table(found: Listed, names: pa.Array, titles: pa.Array, shared: Shared) -> 
             "rank": pa.array(found.ranks),
             ITEM: titles.take(pa.array(found.items)),
             "score": pa.array(found.scores),
-            "estimate": pa.array(shared.told(found.scores)),
-            "deviation": unknown if doubts is None else pa.array(doubts),
+            "estimate": pa.array(shared.answerable(found.scores)),
+            "std": unknown if log_stds is None else pa.array(log_stds),
         }
     )
 
 
-def _ends(shared: Shared, side: Side, table: pa.Table) -> Ends:
+def _ends(shared: Shared, side: Side, table: pa.Table) -> HeadOutput:
     return read(shared.chain, side, *from_bytes(table["row"], shared.width(side)))

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from evichain.ratings._columns import TIMESTAMP
 from evichain.ratings.side import Side
-from evichain.spark.blocks import Block, block_schema
+from evichain.spark.blocks import EntityBlock, block_schema
 from evichain.spark.columns import as_bytes
 from evichain.spark.faults import cleaning_up
 from evichain.spark.links import OTHER, OWN, RATING, TIME, limit_links
@@ -98,13 +98,13 @@ class Bulk:
     def _made(self, side: Side, depth: int, arrived: "DataFrame | None" = None) -> "DataFrame":
         sent, schema = self.sent, f"id {self.source.id_type(side)}, row binary"
 
-        def made(block: Block, rows: pa.Table | None) -> pa.Table:
+        def made(block: EntityBlock, rows: pa.Table | None) -> pa.Table:
             found = block.generated(sent.value, side, depth, rows)
-            return pa.table({"id": block.ids, "row": as_bytes(found.rows, found.there)})
+            return pa.table({"id": block.ids, "row": as_bytes(found.rows, found.has_embedding)})
 
         def from_sent(left: pa.Table, right: pa.Table) -> pa.Table:
             # A block that nothing was sent to has no row on the right; none on the left cannot be.
-            return made(Block.unpacked(left), right)
+            return made(EntityBlock.unpacked(left), right)
 
         def from_stored(batches: Batches) -> Batches:
             for _, block in _blocks(batches):
@@ -137,7 +137,7 @@ def _evidence(source: Source, sent: "Broadcast[Shared]", side: Side, blocks: int
             yield from kept.add_column(0, "block", pa.array(numbers)).to_batches()
 
     def built(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        return Block.build(sent.value, side, table).packed(key[0].as_py())
+        return EntityBlock.build(sent.value, side, table).packed(key[0].as_py())
 
     return (
         source.frame.select(*named)
@@ -163,8 +163,8 @@ def _gathered(batches: Batches) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(parts)
 
 
-def _blocks(batches: Batches) -> Iterator[tuple[int, Block]]:
+def _blocks(batches: Batches) -> Iterator[tuple[int, EntityBlock]]:
     for batch in batches:
         for place in range(batch.num_rows):
             row = batch.slice(place, 1)
-            yield row.column("block")[0].as_py(), Block.unpacked(row)
+            yield row.column("block")[0].as_py(), EntityBlock.unpacked(row)

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from evichain.engine import obstacle
 from evichain.kernels import Ints
-from evichain.model.inference import Ends, read
+from evichain.model.inference import HeadOutput, read
 from evichain.ratings._columns import ITEM, USER
 from evichain.ratings.side import Side
 from evichain.spark.columns import from_bytes, places_among, whole
@@ -50,7 +50,7 @@ def scores(bulk: Bulk, pairs: "DataFrame") -> "DataFrame":
     return (
         asked.groupBy("block")
         .cogroup(arrived[0].unionByName(arrived[1]).groupBy("block"))
-        .applyInArrow(scored, schema + "estimate float, deviation float, reason string")
+        .applyInArrow(scored, schema + "estimate float, std float, reason string")
     )
 
 
@@ -81,34 +81,38 @@ def _scored(shared: Shared, pairs: pa.Table, sent: pa.Table) -> pa.Table:
     for side in Side:
         mine = sent.filter(pc.is_valid(sent[side.column]))
         place = places_among(pairs[side.column], whole(mine[side.column]))
-        rows, there = from_bytes(mine["row"], shared.width(side))
+        rows, has_embedding = from_bytes(mine["row"], shared.width(side))
         # The last one stands for everyone of whom there are no ratings.
-        ends.append(read(chain, side, np.pad(rows, ((0, 1), (0, 0))), np.append(there, np.False_)))
+        ends.append(
+            read(chain, side, np.pad(rows, ((0, 1), (0, 0))), np.append(has_embedding, np.False_))
+        )
         places.append(place)
     users, items = ends
     estimates = np.einsum("ij,ij->i", users.vectors[places[0]], items.vectors[places[1]])
-    told = users.told[places[0]] & items.told[places[1]]
-    estimates = shared.told(np.where(told, estimates, chain.mean.item()).astype(np.float32))
-    deviations = pa.nulls(len(told), pa.float32())
-    if users.doubts is not None and items.doubts is not None:
-        deviations = pa.array(np.exp(users.doubts[places[0]] + items.doubts[places[1]]))
+    answerable = users.answerable[places[0]] & items.answerable[places[1]]
+    estimates = shared.answerable(
+        np.where(answerable, estimates, chain.mean.item()).astype(np.float32)
+    )
+    stds = pa.nulls(len(answerable), pa.float32())
+    if users.log_stds is not None and items.log_stds is not None:
+        stds = pa.array(np.exp(users.log_stds[places[0]] + items.log_stds[places[1]]))
     return pa.table(
         {
             USER: pairs[USER],
             ITEM: pairs[ITEM],
             "estimate": pa.array(estimates),
-            "deviation": deviations,
+            "std": stds,
             "reason": pa.array(_reasons(shared, pairs, ends, places), pa.string()),
         }
     )
 
 
 def _reasons(
-    shared: Shared, pairs: pa.Table, ends: list[Ends], places: list[Ints]
+    shared: Shared, pairs: pa.Table, ends: list[HeadOutput], places: list[Ints]
 ) -> list[str | None]:
-    there = [ends[side].there[places[side]] for side in Side]
+    has_embedding = [ends[side].has_embedding[places[side]] for side in Side]
     found: list[str | None] = [None] * pairs.num_rows
-    for row in np.flatnonzero(~(there[0] & there[1])).tolist():
+    for row in np.flatnonzero(~(has_embedding[0] & has_embedding[1])).tolist():
         found[row] = "; ".join(
             obstacle(
                 side,
@@ -117,6 +121,6 @@ def _reasons(
                 max_depth=shared.policy.max_depth,
             )
             for side in Side
-            if not there[side][row]
+            if not has_embedding[side][row]
         )
     return found

@@ -77,7 +77,7 @@ class Shared:
         """How many numbers an embedding has."""
         return int(self.chain.prototypes[side].shape[1])
 
-    def told(self, estimates: Floats) -> Floats:
+    def answerable(self, estimates: Floats) -> Floats:
         """Estimates as they are told: within the scale, where the head keeps to it."""
         return self.scale.within(estimates) if self.chain.head.bounded else estimates
 

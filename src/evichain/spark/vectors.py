@@ -28,27 +28,29 @@ def vectors(bulk: Bulk, side: Side) -> "DataFrame":
     def read_off(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         shared = sent.value
         for batch in batches:
-            rows, there = from_bytes(batch.column("row"), shared.width(side))
-            ends = read(shared.chain, side, rows, there)
-            nothing = pa.nulls(len(there), pa.float32())
+            rows, has_embedding = from_bytes(batch.column("row"), shared.width(side))
+            ends = read(shared.chain, side, rows, has_embedding)
+            nothing = pa.nulls(len(has_embedding), pa.float32())
             yield pa.RecordBatch.from_arrays(
                 [
                     batch.column("id"),
-                    _lists(rows, there),
-                    _lists(ends.vectors, ends.told),
-                    nothing if ends.doubts is None else pa.array(ends.doubts, mask=~ends.told),
+                    _lists(rows, has_embedding),
+                    _lists(ends.vectors, ends.answerable),
+                    nothing
+                    if ends.log_stds is None
+                    else pa.array(ends.log_stds, mask=~ends.answerable),
                 ],
-                [name, "embedding", "vector", "doubt"],
+                [name, "embedding", "vector", "log_std"],
             )
 
     schema = (
         f"{name} {bulk.source.id_type(side)}, embedding array<float>, vector array<float>, "
-        "doubt float"
+        "log_std float"
     )
     return bulk.embeddings(side).mapInArrow(read_off, schema)
 
 
-def _lists(rows: Floats, there: Flags) -> pa.Array:
-    ends = np.concatenate([[0], np.cumsum(there * rows.shape[1])]).astype(np.int32)
-    values = pa.array(np.ascontiguousarray(rows[there]).ravel())
-    return pa.ListArray.from_arrays(pa.array(ends), values, mask=pa.array(~there))
+def _lists(rows: Floats, has_embedding: Flags) -> pa.Array:
+    ends = np.concatenate([[0], np.cumsum(has_embedding * rows.shape[1])]).astype(np.int32)
+    values = pa.array(np.ascontiguousarray(rows[has_embedding]).ravel())
+    return pa.ListArray.from_arrays(pa.array(ends), values, mask=pa.array(~has_embedding))

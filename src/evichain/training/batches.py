@@ -12,7 +12,9 @@ from evichain.ratings.hashing import mix
 _ROUNDS = 4
 
 
-def batch_positions(count: int, batch_size: int, seed: int, step: int, together: int = 1) -> Longs:
+def batch_positions(
+    count: int, batch_size: int, seed: int, step: int, ratings_per_user: int = 1
+) -> Longs:
     """The positions of a step's ratings among `count`.
 
     Args:
@@ -25,11 +27,11 @@ def batch_positions(count: int, batch_size: int, seed: int, step: int, together:
     [0, 1, 6, 7]
     """
     size = min(batch_size, count)
-    together = min(together, size)
-    out = np.empty(size // together, np.int64)
-    runs = -(-count // together)
+    ratings_per_user = min(ratings_per_user, size)
+    out = np.empty(size // ratings_per_user, np.int64)
+    runs = -(-count // ratings_per_user)
     _permuted(step * len(out), runs, np.uint64(seed), out)
-    found: Longs = (out[:, np.newaxis] * together + np.arange(together)).ravel()
+    found: Longs = (out[:, np.newaxis] * ratings_per_user + np.arange(ratings_per_user)).ravel()
     # The last run may be a short one.
     return found[found < count]
 

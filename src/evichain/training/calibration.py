@@ -11,7 +11,7 @@ from evichain.model.chain import Chain
 from evichain.model.embeddings import embeddings
 from evichain.model.head import BaselineHead
 from evichain.model.inference import paired, read
-from evichain.protocol import COVERAGE, deviations_for
+from evichain.protocol import COVERAGE, stds_for
 from evichain.ratings.side import Side
 
 _FEWEST = 20
@@ -41,12 +41,12 @@ def calibrate(
         """The logarithm of what deviations must grow by, where nothing is known of a side."""
         both = []
         for side in Side:
-            rows, there = embedded[side]
-            both.append(read(chain, side, rows, there & (side is not nobody)))
-        found, deviations = paired(chain, pool.graph.scale, both, places)
-        assert deviations is not None
-        reach = float(np.quantile(np.abs(found - ratings) / deviations, COVERAGE))
-        return math.log(max(reach / deviations_for(COVERAGE), 1e-6))
+            rows, has_embedding = embedded[side]
+            both.append(read(chain, side, rows, has_embedding & (side is not nobody)))
+        found, stds = paired(chain, pool.graph.scale, both, places)
+        assert stds is not None
+        reach = float(np.quantile(np.abs(found - ratings) / stds, COVERAGE))
+        return math.log(max(reach / stds_for(COVERAGE), 1e-6))
 
     head.shift_doubt(missing())
     for side in Side:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn.functional import embedding
 
-from evichain.evidence.aside import are_aside
+from evichain.evidence.holdout import are_held_out
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
@@ -29,9 +29,9 @@ def prototype_block(pool: Pool) -> tuple[Ints, Ints, Floats]:
             continue
         cited = items.cited[items.cited_ptr[user] : items.cited_ptr[user + 1]]
         places = rows.indptr[user] + cited
-        if pool.aside.share:
+        if pool.holdout.share:
             entities = rows.indices[places]
-            places = places[~are_aside(pool.aside, np.full_like(entities, user), entities)]
+            places = places[~are_held_out(pool.holdout, np.full_like(entities, user), entities)]
         others.append(items.slot[rows.indices[places]])
         ratings.append(graph.scale.decode(rows.codes[places]))
         users.append(np.full(len(places), slot, np.int32))

@@ -18,7 +18,7 @@ class TrainingSettings(BaseModel):
     """Ratings in a step, at most."""
     batch_share: float = Field(default=1.0, gt=0, le=1)
     """The part of all ratings in a step, at most."""
-    together: int = Field(default=1, ge=1)
+    ratings_per_user: int = Field(default=1, ge=1)
     """How many ratings of a user come into a step together, so that fewer users have to be
     generated for as many ratings."""
     learning_rate: float = Field(default=1e-3, gt=0)
@@ -44,13 +44,13 @@ class TrainingSettings(BaseModel):
     """Hide a batch's own ratings from all evidence, so that no target helps predict itself."""
     evidence_dropout: float = Field(default=0.0, ge=0, lt=1)
     """The largest share of ratings hidden from the evidence of a step; drawn at each step."""
-    crowd: int = Field(default=0, ge=0)
+    entity_sample: int = Field(default=0, ge=0)
     """How many users, and how many items, may be evidence in a step, prototypes aside; drawn at
     each step. Bounds what a step costs, however many there are. 0 for everyone."""
-    newcomers: float = Field(default=0.0, ge=0, le=1)
+    cold_start_share: float = Field(default=0.0, ge=0, le=1)
     """The share of a batch's users, and of its items, that are taken for such with few ratings, so
     that the model learns to make much of little."""
-    strangers: float = Field(default=0.0, ge=0, le=0.5)
+    unknown_share: float = Field(default=0.0, ge=0, le=0.5)
     """The share of a batch in which the user, or the item, is taken for one of whom nothing is
     known, so that the prior is learned, where the generators have one."""
     validation: float = Field(default=0.0, ge=0, lt=1)

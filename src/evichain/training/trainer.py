@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from evichain.errors import SettingsError
-from evichain.evidence.aside import are_aside
-from evichain.evidence.crowd import draw_crowd
+from evichain.evidence.entity_sample import draw_entity_sample
+from evichain.evidence.holdout import are_held_out
 from evichain.evidence.plan import Plan, make_plan
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -39,12 +39,12 @@ from evichain.training.checkpoint import (
 )
 from evichain.training.device import CPU
 from evichain.training.log import RunLog
-from evichain.training.material import Pairs
 from evichain.training.memory import keep_freed_memory
 from evichain.training.prefetch import ahead
 from evichain.training.pretraining import pretrain
 from evichain.training.settings import TrainingSettings
 from evichain.training.team import ALONE, Team
+from evichain.training.training_data import Pairs
 
 Watch = Callable[[int, dict[str, float]], None]
 
@@ -79,19 +79,27 @@ def draw_step(pool: Pool, settings: TrainingSettings, step: int) -> Draw:
     count = len(pool.graph)
     size = max(1, min(settings.batch_size, int(count * settings.batch_share)))
     for turn in itertools.count():
-        positions = batch_positions(count, size, settings.seed + turn, step, settings.together)
+        positions = batch_positions(
+            count, size, settings.seed + turn, step, settings.ratings_per_user
+        )
         users, items, ratings = _targets(pool, positions)
         if len(users):  # else a batch of few, all of them set aside
             break
     draw = evidence_seed(settings.seed, step)
     targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
     share = settings.evidence_dropout * draw / _LARGEST_SEED
-    crowd = draw_crowd(pool, settings.crowd, draw)
-    hidden = hide(*targets, dropout=share, seed=draw, crowd=crowd, newcomers=settings.newcomers)
-    if settings.strangers:
+    entity_sample = draw_entity_sample(pool, settings.entity_sample, draw)
+    hidden = hide(
+        *targets,
+        dropout=share,
+        seed=draw,
+        entity_sample=entity_sample,
+        cold_start_share=settings.cold_start_share,
+    )
+    if settings.unknown_share:
         lot = np.random.default_rng(draw).random(len(users)) * 2
-        users = np.where(lot < settings.strangers, UNKNOWN, users)
-        items = np.where(lot > 2 - settings.strangers, UNKNOWN, items)
+        users = np.where(lot < settings.unknown_share, UNKNOWN, users)
+        items = np.where(lot > 2 - settings.unknown_share, UNKNOWN, items)
     return Draw(users, items, ratings, draw if settings.redraw_evidence else STABLE, hidden)
 
 
@@ -115,9 +123,9 @@ def make_batch(
 def _targets(pool: Pool, positions: Longs) -> Pairs:
     """The ratings at these positions but for those that are set aside."""
     users, items, ratings = pool.graph.pairs(positions)
-    if not pool.aside.share:
+    if not pool.holdout.share:
         return users, items, ratings
-    kept = ~are_aside(pool.aside, users, items)
+    kept = ~are_held_out(pool.holdout, users, items)
     return users[kept], items[kept], ratings[kept]
 
 
@@ -296,7 +304,7 @@ class Trainer:
         (squared,) = self.team.total([float(error)])
         if self.settings.gradient_limit:
             # What the doubt learns must not shorten what the estimates learn.
-            doubting = set(self.chain.head.doubts.parameters())
+            doubting = set(self.chain.head.log_stds.parameters())
             limited = [p for p in self.chain.parameters() if p not in doubting]
             clip_grad_norm_(limited, self.settings.gradient_limit)
         self.optimizer.step()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from evichain.evidence.settling import Layout
+from evichain.evidence.plan_layout import Layout
 from evichain.model.ops.means import evidence_mean, spread
 
 

@@ -4,7 +4,7 @@ from tests.layouts import a_layout, links_of
 
 from evichain import kernels
 from evichain.model.ops.ridge import solve
-from evichain.model.ops.totals import totals
+from evichain.model.ops.segment_sums import totals
 
 
 @pytest.mark.parametrize("size", [1, 3, 24, 57])

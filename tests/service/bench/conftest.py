@@ -1,7 +1,7 @@
 """A tiny model, trained once."""
 
 import pytest
-from tests.service.live.test_following import SMALL
+from tests.service.live.test_store_follower import SMALL
 
 from evichain import REC
 from evichain.testing import planted_blocks

@@ -8,16 +8,16 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
-from tests.service.live.test_following import SMALL
+from tests.service.live.test_store_follower import SMALL
 
 from evichain import REC
-from evichain.service.http import Settings, create_app
-from evichain.service.live.following import Following
+from evichain.service.http import ServiceSettings, create_app
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
 
 HERE = "http://localhost"
-PATIENT = Settings(timeout=600, settle_timeout=600)
+PATIENT = ServiceSettings(timeout=600, settle_timeout=600)
 """Tests may have to wait for a kernel to be compiled, or for others on the machine."""
 
 
@@ -35,12 +35,12 @@ def store(tmp_path: Path, model: REC) -> Iterator[Store]:
 
 
 @pytest.fixture
-def live(model: REC, store: Store) -> Following:
-    return Following(model, store)
+def live(model: REC, store: Store) -> StoreFollower:
+    return StoreFollower(model, store)
 
 
 @pytest.fixture
-def app(live: Following) -> FastAPI:
+def app(live: StoreFollower) -> FastAPI:
     return create_app(live, PATIENT)
 
 

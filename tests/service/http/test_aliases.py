@@ -9,9 +9,9 @@ from tests.service.http.test_keys import KEYS, READ, WRITE
 
 from evichain.evidence.trace import Piece, Trace
 from evichain.ratings.side import Side
-from evichain.service.http import Settings, create_app
+from evichain.service.http import ServiceSettings, create_app
 from evichain.service.http.aliases import Aliases
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 
 PATH = "/v1/users/3/explanations/5?pieces=20&depth=3"
 
@@ -29,8 +29,8 @@ def named(trace: dict[str, Any]) -> set[tuple[str, str]]:
     return found - {(trace["user"]["id"], trace["user"]["title"])}
 
 
-def test_who_may_only_read_sees_aliases(live: Following) -> None:
-    app = create_app(live, Settings(keys=KEYS, timeout=600))
+def test_who_may_only_read_sees_aliases(live: StoreFollower) -> None:
+    app = create_app(live, ServiceSettings(keys=KEYS, timeout=600))
     reader, writer = (Caller(app, {"X-API-Key": key}) for key in (READ, WRITE))
     known = named(writer("GET", PATH).json())
     users = {str(user) for user in range(60)}
@@ -49,25 +49,25 @@ def test_who_may_only_read_sees_aliases(live: Following) -> None:
         assert not any(f"user {identifier}<" in words for identifier in users - {"3"})
 
 
-def test_without_keys_there_are_aliases_unless_names_are_wanted(live: Following) -> None:
+def test_without_keys_there_are_aliases_unless_names_are_wanted(live: StoreFollower) -> None:
     body = {"ratings": [{"item": 1, "rating": 5}], "item": 5}
     shown = named(Caller(create_app(live, PATIENT))("POST", "/v1/explanations", json=body).json())
     assert shown
     assert all(title.startswith("#") for _, title in shown)
-    open_ = Caller(create_app(live, Settings(names=True, timeout=600)))
+    open_ = Caller(create_app(live, ServiceSettings(names=True, timeout=600)))
     assert not any(
         title.startswith("#")
         for _, title in named(open_("POST", "/v1/explanations", json=body).json())
     )
 
 
-def test_an_alias_stays_with_its_question_only(live: Following) -> None:
+def test_an_alias_stays_with_its_question_only(live: StoreFollower) -> None:
     ask = Caller(create_app(live, PATIENT))
     first, again = (named(ask("GET", PATH).json()) for _ in range(2))
     assert first == again
     other = named(ask("GET", PATH.replace("users/3", "users/4")).json())
     assert first != other
-    elsewhere = named(Caller(create_app(live, Settings(timeout=600)))("GET", PATH).json())
+    elsewhere = named(Caller(create_app(live, ServiceSettings(timeout=600)))("GET", PATH).json())
     assert first != elsewhere
 
 

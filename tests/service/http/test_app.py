@@ -7,7 +7,7 @@ from tests.service.http.conftest import Caller
 from evichain import REC
 from evichain.service.http import create_app
 from evichain.service.http.server import fill
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import open_store
 
 
@@ -20,7 +20,7 @@ def test_an_empty_store_is_filled_once(model: REC, tmp_path: Path) -> None:
 
 def test_an_empty_store_has_answers_too(model: REC, tmp_path: Path) -> None:
     with open_store(tmp_path / "a.db") as store:
-        ask = Caller(create_app(Following(model, store)))
+        ask = Caller(create_app(StoreFollower(model, store)))
         assert ask("GET", "/v1/overview").json()["ratings"] == 0
         assert ask("GET", "/v1/users/3/recommendations").status_code == 404
         assert ask("POST", "/v1/recommendations", json={"ratings": []}).json()["items"] == []

@@ -9,17 +9,17 @@ from tests.service.http.test_hostile import check_problem
 
 from evichain import REC
 from evichain.ratings.side import Side
-from evichain.service.http import Settings, create_app
-from evichain.service.live.following import Following
+from evichain.service.http import ServiceSettings, create_app
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import open_store
 
 
 def test_the_database_goes_away_and_comes_back(model: REC, postgres: Server) -> None:
     with open_store(postgres.fresh()) as store:
         store.import_ratings(model.graph.to_ratings())
-        live = Following(model, store)
+        live = StoreFollower(model, store)
         with (
-            serving(create_app(live, Settings(timeout=60))) as address,
+            serving(create_app(live, ServiceSettings(timeout=60))) as address,
             httpx.Client(base_url=address, timeout=None) as client,
         ):
             path = "/v1/users/eve/ratings/1"

@@ -15,14 +15,14 @@ from tests.service.http.test_keys import KEYS, READ, WRITE
 
 from evichain.errors import SettingsError
 from evichain.ratings.side import Side
-from evichain.service.http import Settings, create_app
+from evichain.service.http import ServiceSettings, create_app
 from evichain.service.live.answers import Answers
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 
 
 @pytest.fixture
-def address(live: Following) -> Iterator[str]:
-    with serving(create_app(live, Settings(keys=KEYS))) as found:
+def address(live: StoreFollower) -> Iterator[str]:
+    with serving(create_app(live, ServiceSettings(keys=KEYS))) as found:
         yield found
 
 
@@ -31,7 +31,7 @@ def client(address: str) -> Gorse:
     return Gorse(address, WRITE)
 
 
-def test_feedback_is_a_rating(client: Gorse, live: Following) -> None:
+def test_feedback_is_a_rating(client: Gorse, live: StoreFollower) -> None:
     assert client.insert_feedback("star", "eve", "1", "2024-05-17T12:00:00Z", 4) == {
         "RowAffected": 1
     }
@@ -52,7 +52,9 @@ def test_feedback_is_a_rating(client: Gorse, live: Following) -> None:
     assert client.list_feedbacks("star", "eve") == []
 
 
-def test_values_are_cut_to_the_scale_and_none_is_the_best(client: Gorse, live: Following) -> None:
+def test_values_are_cut_to_the_scale_and_none_is_the_best(
+    client: Gorse, live: StoreFollower
+) -> None:
     client.insert_feedbacks(
         [
             {"FeedbackType": "a", "UserId": "eve", "ItemId": "1", "Value": 99, "Timestamp": ""},
@@ -65,22 +67,22 @@ def test_values_are_cut_to_the_scale_and_none_is_the_best(client: Gorse, live: F
     assert found == {1: 5.0, 2: 1.0, 3: 5.0, 4: 5.0}
 
 
-def test_feedback_without_a_value_is_what_is_set(live: Following) -> None:
-    ask = Caller(create_app(live, Settings(feedback_rating=3)))
+def test_feedback_without_a_value_is_what_is_set(live: StoreFollower) -> None:
+    ask = Caller(create_app(live, ServiceSettings(feedback_rating=3)))
     ask("PUT", "/api/feedback", json=[{"UserId": "eve", "ItemId": 1, "Value": 0}])
     assert live.store.ratings_of(Side.USER, "eve")[0].rating == 3.0
 
 
-def test_what_is_set_for_feedback_is_a_rating(live: Following) -> None:
+def test_what_is_set_for_feedback_is_a_rating(live: StoreFollower) -> None:
     with pytest.raises(ValidationError, match="finite number"):
-        Settings(feedback_rating=float("nan"))
+        ServiceSettings(feedback_rating=float("nan"))
     for rating in (0.5, 6):
         with pytest.raises(SettingsError, match=f"a feedback rating of {rating}\n.*from 1 to 5"):
-            create_app(live, Settings(feedback_rating=rating))
+            create_app(live, ServiceSettings(feedback_rating=rating))
 
 
-def test_times_of_feedback(live: Following) -> None:
-    ask = Caller(create_app(live, Settings()))
+def test_times_of_feedback(live: StoreFollower) -> None:
+    ask = Caller(create_app(live, ServiceSettings()))
     row = {"UserId": "eve", "ItemId": 1, "Value": 4}
     for text in ("soon", "1969-12-31T23:59:59Z", "0001-01-01T00:00:01Z", "10000-01-01T00:00:00Z"):
         told = ask("PUT", "/api/feedback", json=[{**row, "Timestamp": text}])
@@ -105,8 +107,10 @@ def test_inserted_feedback_is_kept_and_put_feedback_is_overwritten(
     assert client.list_feedbacks("a", "eve")[0]["Value"] == 2
 
 
-def test_inserted_feedback_overwrites_nothing_that_another_process_wrote(live: Following) -> None:
-    ask = Caller(create_app(live, Settings()))
+def test_inserted_feedback_overwrites_nothing_that_another_process_wrote(
+    live: StoreFollower,
+) -> None:
+    ask = Caller(create_app(live, ServiceSettings()))
     live.store.put([("eve", 1, 2.0), (3, 77, 1.0)])  # which is not known here yet
     rows = [
         {"UserId": "eve", "ItemId": "1", "Value": 4},
@@ -119,7 +123,7 @@ def test_inserted_feedback_overwrites_nothing_that_another_process_wrote(live: F
     assert live.store.get(3, 77) == (3, 77, 1.0, None)
 
 
-def test_recommends_to_users_sessions_and_strangers(client: Gorse, live: Following) -> None:
+def test_recommends_to_users_sessions_and_strangers(client: Gorse, live: StoreFollower) -> None:
     answers = Answers(live)
     expected = [str(one.item) for one in answers.recommend(answers.user("3"), 8)]
     assert [score.id for score in client.get_recommend("3", n=5)] == expected[:5]
@@ -137,7 +141,7 @@ def test_recommends_to_users_sessions_and_strangers(client: Gorse, live: Followi
     assert refused.value.status_code == 422
 
 
-def test_strangers_are_not_recommended_what_is_gone(client: Gorse, live: Following) -> None:
+def test_strangers_are_not_recommended_what_is_gone(client: Gorse, live: StoreFollower) -> None:
     before = [score.id for score in client.get_recommend("a stranger", n=5)]
     client.delete_item(before[0])
     assert [score.id for score in client.get_recommend("a stranger", n=4)] == before[1:]
@@ -149,7 +153,7 @@ def test_without_the_version_header_recommendations_are_ids(address: str) -> Non
     assert all(isinstance(item, str) for item in found)
 
 
-def test_neighbors_of_items_and_of_users(client: Gorse, address: str, live: Following) -> None:
+def test_neighbors_of_items_and_of_users(client: Gorse, address: str, live: StoreFollower) -> None:
     found = client.get_neighbors("0", n=3)
     assert [entry["Id"] for entry in found] == [str(i) for i, *_ in Answers(live).similar("0", 3)]
     for slash in ("", "/"):
@@ -161,7 +165,7 @@ def test_neighbors_of_items_and_of_users(client: Gorse, address: str, live: Foll
         assert scores == sorted(scores, reverse=True)
 
 
-def test_users_and_items_are_paged_named_and_deleted(client: Gorse, live: Following) -> None:
+def test_users_and_items_are_paged_named_and_deleted(client: Gorse, live: StoreFollower) -> None:
     assert client.insert_user({"UserId": "zoe", "Labels": ["a"]}) == {"RowAffected": 0}
     with pytest.raises(GorseException):
         client.get_user("zoe")

@@ -10,8 +10,8 @@ import pytest
 from tests.service.http.conftest import Caller
 from tests.service.http.serving import serving
 
-from evichain.service.http import Settings, create_app
-from evichain.service.live.following import Following
+from evichain.service.http import ServiceSettings, create_app
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store
 
 JSON = {"Content-Type": "application/json"}
@@ -181,8 +181,8 @@ class Wire:
             return found
 
 
-def test_on_the_wire(live: Following) -> None:
-    with serving(create_app(live, Settings(patience=1.0))) as address:
+def test_on_the_wire(live: StoreFollower) -> None:
+    with serving(create_app(live, ServiceSettings(patience=1.0))) as address:
         wire = Wire(address)
         head = (
             b"PUT /v1/users/eve/ratings/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -211,8 +211,8 @@ def wire_slow(address: str, sent: bytes) -> bytes:
         return connection.recv(65536)
 
 
-def test_only_the_names_it_goes_by(live: Following) -> None:
-    ask = Caller(create_app(live, Settings(hosts=frozenset({"localhost", "[::1]"}))))
+def test_only_the_names_it_goes_by(live: StoreFollower) -> None:
+    ask = Caller(create_app(live, ServiceSettings(hosts=frozenset({"localhost", "[::1]"}))))
     for host in ("localhost", "localhost:8000", "[::1]:8000", "LOCALHOST"):
         assert ask("GET", "/v1/overview", headers={"Host": host}).status_code == 200
     for host in ("evil.example", "localhost.evil.example:80", "", "localhost:x"):

@@ -10,9 +10,9 @@ from tests.service.http.conftest import Caller
 
 from evichain import REC
 from evichain.errors import SettingsError
-from evichain.service.http import Key, Keys, Scope, Settings, create_app
+from evichain.service.http import Key, Keys, Scope, ServiceSettings, create_app
 from evichain.service.http.keys import new_secret, presented
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 
 READ, WRITE = new_secret(), new_secret()
 KEYS = Keys([Key.of("reader", Scope.READ, READ), Key.of("writer", Scope.WRITE, WRITE)])
@@ -34,8 +34,8 @@ QUESTIONS = {
 
 
 @pytest.fixture
-def closed(live: Following) -> FastAPI:
-    return create_app(live, Settings(keys=KEYS))
+def closed(live: StoreFollower) -> FastAPI:
+    return create_app(live, ServiceSettings(keys=KEYS))
 
 
 def operations(app: FastAPI) -> list[tuple[str, str]]:
@@ -69,7 +69,7 @@ def test_without_a_key_only_what_is_open_answers(closed: FastAPI) -> None:
                 assert "WWW-Authenticate" in found.headers
 
 
-def test_a_key_that_reads_does_not_write(closed: FastAPI, live: Following) -> None:
+def test_a_key_that_reads_does_not_write(closed: FastAPI, live: StoreFollower) -> None:
     before = live.store.version()
     reader, writer = Caller(closed, {"X-API-Key": READ}), Caller(closed, {"X-API-Key": WRITE})
     for method, path in operations(closed):
@@ -123,7 +123,7 @@ def test_a_key_that_is_no_text_is_no_key() -> None:
 
 
 def test_settings_with_keys_travel_to_workers(model: REC) -> None:
-    settings = Settings(keys=KEYS, rate=5)
-    again = Settings.model_validate_json(settings.model_dump_json())
+    settings = ServiceSettings(keys=KEYS, rate=5)
+    again = ServiceSettings.model_validate_json(settings.model_dump_json())
     assert [key.line for key in again.keys] == [key.line for key in KEYS]
     assert READ not in settings.model_dump_json()

@@ -14,8 +14,8 @@ from tests.service.http.test_keys import KEYS, READ, WRITE
 
 from evichain.errors import StoreUnavailableError
 from evichain.ratings.side import Side
-from evichain.service.http import Settings, create_app
-from evichain.service.live.following import Following
+from evichain.service.http import ServiceSettings, create_app
+from evichain.service.live.store_follower import StoreFollower
 
 Hold = Callable[[object, str], Event]
 
@@ -41,8 +41,8 @@ def held() -> Iterator[Hold]:
         go.set()
 
 
-def test_a_caller_has_so_many_requests(live: Following) -> None:
-    app = create_app(live, Settings(keys=KEYS, rate=0.001, burst=3))
+def test_a_caller_has_so_many_requests(live: StoreFollower) -> None:
+    app = create_app(live, ServiceSettings(keys=KEYS, rate=0.001, burst=3))
     reader, writer = Caller(app, {"X-API-Key": READ}), Caller(app, {"X-API-Key": WRITE})
     assert [reader("GET", "/v1/items/0").status_code for _ in range(5)] == [200] * 3 + [429] * 2
     found = reader("GET", "/v1/items/0")
@@ -53,8 +53,8 @@ def test_a_caller_has_so_many_requests(live: Following) -> None:
     assert [nobody("GET", "/v1/items/0").status_code for _ in range(4)] == [401] * 3 + [429]
 
 
-def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following, held: Hold) -> None:
-    app = create_app(live, Settings(in_progress=4, threads=1))
+def test_what_is_too_much_is_sent_away_and_never_piles_up(live: StoreFollower, held: Hold) -> None:
+    app = create_app(live, ServiceSettings(in_progress=4, threads=1))
     go = held(live.store, "put")
 
     async def storm() -> list[httpx.Response]:
@@ -82,16 +82,18 @@ def test_what_is_too_much_is_sent_away_and_never_piles_up(live: Following, held:
     assert statuses.count(503) == 46
 
 
-def test_work_that_takes_too_long_is_given_up(live: Following, held: Hold) -> None:
-    app = create_app(live, Settings(timeout=0.05, threads=1))
+def test_work_that_takes_too_long_is_given_up(live: StoreFollower, held: Hold) -> None:
+    app = create_app(live, ServiceSettings(timeout=0.05, threads=1))
     held(live.store, "put")
     ask = Caller(app)
     check_problem(ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 5}), 503)
     assert ask("GET", "/v1/users/3/recommendations").status_code == 200
 
 
-def test_what_comes_from_memory_does_not_wait_for_the_store(live: Following, held: Hold) -> None:
-    app, go = create_app(live, Settings(threads=1)), held(live.store, "put")
+def test_what_comes_from_memory_does_not_wait_for_the_store(
+    live: StoreFollower, held: Hold
+) -> None:
+    app, go = create_app(live, ServiceSettings(threads=1)), held(live.store, "put")
     body = {"ratings": [{"item": "0", "rating": 5}], "item": "1"}
 
     async def answered() -> list[httpx.Response]:
@@ -122,9 +124,9 @@ def test_what_comes_from_memory_does_not_wait_for_the_store(live: Following, hel
     assert [(one.url.path, one.status_code) for one in found if one.status_code != 200] == []
 
 
-def test_a_write_that_waits_for_settling_holds_up_nobody(live: Following, held: Hold) -> None:
+def test_a_write_that_waits_for_settling_holds_up_nobody(live: StoreFollower, held: Hold) -> None:
     """It may take longer than other work does, which has its threads."""
-    settings = Settings(timeout=2, threads=1)
+    settings = ServiceSettings(timeout=2, threads=1)
     app, go = create_app(live, settings), held(live, "settle")
 
     async def erased() -> httpx.Response:
@@ -141,8 +143,8 @@ def test_a_write_that_waits_for_settling_holds_up_nobody(live: Following, held: 
     assert asyncio.run(erased()).status_code == 200
 
 
-def test_half_of_all_requests_may_wait_for_settling(live: Following, held: Hold) -> None:
-    app, go = create_app(live, Settings(in_progress=5, strict=True)), held(live, "settle")
+def test_half_of_all_requests_may_wait_for_settling(live: StoreFollower, held: Hold) -> None:
+    app, go = create_app(live, ServiceSettings(in_progress=5, strict=True)), held(live, "settle")
 
     async def storm() -> list[httpx.Response]:
         async with Caller(app).session() as client:
@@ -169,18 +171,18 @@ def test_half_of_all_requests_may_wait_for_settling(live: Following, held: Hold)
     assert Caller(app)("DELETE", "/v1/users/eve").status_code == 200
 
 
-def test_who_waits_too_long_for_settling_is_told_so(live: Following, held: Hold) -> None:
+def test_who_waits_too_long_for_settling_is_told_so(live: StoreFollower, held: Hold) -> None:
     held(live, "settle")
-    ask = Caller(create_app(live, Settings(settle_timeout=0.05)))
+    ask = Caller(create_app(live, ServiceSettings(settle_timeout=0.05)))
     check_problem(ask("DELETE", "/v1/users/3"), 503)
     assert live.store.ratings_of(Side.USER, 3) == []
 
 
 def test_logs_tell_the_route_and_nothing_of_people_or_keys(
-    live: Following, caplog: pytest.LogCaptureFixture
+    live: StoreFollower, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    ask = Caller(create_app(live, Settings(keys=KEYS)), {"X-API-Key": WRITE})
+    ask = Caller(create_app(live, ServiceSettings(keys=KEYS)), {"X-API-Key": WRITE})
     ask("PUT", "/v1/users/secret-person/ratings/secret-film", json={"rating": 5})
     ask("GET", "/v1/users/secret-person/recommendations?without=secret-film")
     ask("GET", "/v1/users/secret-nobody/recommendations")
@@ -205,7 +207,7 @@ def test_logs_tell_the_route_and_nothing_of_people_or_keys(
 
 
 def test_a_bug_is_a_problem_too_and_its_text_is_not_logged(
-    live: Following, caplog: pytest.LogCaptureFixture
+    live: StoreFollower, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
         raise ValueError("secret-person")
@@ -221,9 +223,9 @@ def test_a_bug_is_a_problem_too_and_its_text_is_not_logged(
 
 @pytest.mark.parametrize("stalled", ["http.response.start", "http.response.body"])
 def test_who_does_not_take_an_export_gives_its_place_back(
-    live: Following, stalled: str, caplog: pytest.LogCaptureFixture
+    live: StoreFollower, stalled: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = create_app(live, Settings(exports=1, patience=0.05))
+    app = create_app(live, ServiceSettings(exports=1, patience=0.05))
     scope = {
         "type": "http",
         "method": "GET",
@@ -256,7 +258,7 @@ def test_who_does_not_take_an_export_gives_its_place_back(
 
 
 def test_a_log_names_the_error_behind_a_503(
-    live: Following, caplog: pytest.LogCaptureFixture
+    live: StoreFollower, caplog: pytest.LogCaptureFixture
 ) -> None:
     def away(*_: object, **__: object) -> None:
         raise StoreUnavailableError("cannot be reached", where="secret-place")

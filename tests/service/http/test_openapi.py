@@ -18,9 +18,9 @@ from tests.service.http.serving import serving
 from tests.service.http.test_keys import KEYS, WRITE
 
 from evichain import REC
-from evichain.service.http import Settings, create_app
+from evichain.service.http import ServiceSettings, create_app
 from evichain.service.live.answers import REASONS_FROM
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import open_store
 
 
@@ -31,7 +31,9 @@ def address(model: REC, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     with open_store(str(place)) as store:
         store.import_ratings(model.graph.to_ratings())
         store.put_titles({0: "Alien (1979)"})
-        with serving(create_app(Following(model, store), Settings(keys=KEYS, rate=0))) as found:
+        with serving(
+            create_app(StoreFollower(model, store), ServiceSettings(keys=KEYS, rate=0))
+        ) as found:
             yield found
 
 

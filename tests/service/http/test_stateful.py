@@ -24,7 +24,7 @@ from tests.service.http.conftest import PATIENT, Caller
 from evichain import REC
 from evichain.ratings.table import Ratings
 from evichain.service.http import create_app
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store, open_store
 
 USERS = ["0", "1", "2", "7", "59", "eve", "zoe"]
@@ -59,7 +59,7 @@ class Service(RuleBasedStateMachine):
         self.start()
 
     def start(self) -> None:
-        self.ask = Caller(create_app(Following(self.model, self.store), self.settings))
+        self.ask = Caller(create_app(StoreFollower(self.model, self.store), self.settings))
 
     def teardown(self) -> None:
         self.store.close()
@@ -99,7 +99,7 @@ class Service(RuleBasedStateMachine):
     def answers_are_those_of_a_fresh_start(self) -> None:
         if not self.settings.strict:
             self.sent("POST", "/v1/ratings?settled=true", {"ratings": []})
-        fresh = Caller(create_app(Following(self.model, self.store), PATIENT))
+        fresh = Caller(create_app(StoreFollower(self.model, self.store), PATIENT))
         query = "&".join(f"item={item}" for item in ITEMS)
         for user in USERS:
             path = f"/v1/users/{user}/predictions?{query}"
@@ -126,7 +126,7 @@ def alike(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert found["version"] == expected["version"]
     one, other = found["predictions"], expected["predictions"]
     assert [row["reason"] for row in one] == [row["reason"] for row in other]
-    for figure in ("estimate", "deviation"):
+    for figure in ("estimate", "std"):
         np.testing.assert_allclose(
             [row[figure] for row in one], [row[figure] for row in other], atol=1e-5
         )

@@ -2,36 +2,36 @@
 
 import numpy as np
 import pytest
-from tests.service.live.test_following import model, store  # noqa: F401
+from tests.service.live.test_store_follower import model, store  # noqa: F401
 
 from evichain import REC
 from evichain.errors import DataError, UnknownEntityError
 from evichain.ratings.side import Side
 from evichain.service.live.answers import Answers
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store
 from evichain.testing.traces import check_trace
 
 
 @pytest.fixture
-def live(model: REC, store: Store) -> Following:  # noqa: F811
+def live(model: REC, store: Store) -> StoreFollower:  # noqa: F811
     store.put_titles({0: "Alien", 1: "Amélie"})
-    return Following(model, store)
+    return StoreFollower(model, store)
 
 
-def test_recommendations_are_those_of_the_model(live: Following) -> None:
+def test_recommendations_are_those_of_the_model(live: StoreFollower) -> None:
     answers = Answers(live)
     found = answers.recommend(answers.user("3"), 5)
     expected = live.model.recommend(3, 5)
     assert [s.item for s in found] == [r.item for r in expected]
     for mine, other in zip(found, expected, strict=True):
         assert mine.estimate == pytest.approx(other.estimate, abs=1e-5)
-        assert mine.deviation == pytest.approx(other.deviation, abs=1e-5)
+        assert mine.std == pytest.approx(other.std, abs=1e-5)
     cautious = answers.recommend(answers.user("3"), 5, caution=2.0)
     assert [s.item for s in cautious] == [r.item for r in live.model.recommend(3, 5, caution=2.0)]
 
 
-def test_a_guest_is_told_what_the_model_tells(live: Following) -> None:
+def test_a_guest_is_told_what_the_model_tells(live: StoreFollower) -> None:
     answers, rated = Answers(live), [("0", 5.0), ("1", 1.0), ("2", 4.0), ("no such item", 3.0)]
     guest = answers.guest(rated)
     expected = live.model.recommend([(0, 5.0), (1, 1.0), (2, 4.0)], 5)
@@ -41,7 +41,7 @@ def test_a_guest_is_told_what_the_model_tells(live: Following) -> None:
         answers.guest([("0", 9.0)])
 
 
-def test_what_is_switched_off_is_as_if_never_rated_but_stays_seen(live: Following) -> None:
+def test_what_is_switched_off_is_as_if_never_rated_but_stays_seen(live: StoreFollower) -> None:
     answers = Answers(live)
     without = answers.guest([("0", 5.0), ("1", 1.0)], without=["1"])
     never = answers.guest([("0", 5.0)])
@@ -51,7 +51,7 @@ def test_what_is_switched_off_is_as_if_never_rated_but_stays_seen(live: Followin
     assert 1 not in {s.item for s in answers.recommend(without, 999)}
 
 
-def test_a_reason_is_what_the_estimate_would_lose_most_by(live: Following) -> None:
+def test_a_reason_is_what_the_estimate_would_lose_most_by(live: StoreFollower) -> None:
     answers = Answers(live)
     rated = [("0", 5.0), ("1", 1.0), ("2", 4.0), ("7", 2.0)]
     guest = answers.guest(rated)
@@ -70,7 +70,7 @@ def test_a_reason_is_what_the_estimate_would_lose_most_by(live: Following) -> No
             assert lost[best] < 1e-5
 
 
-def test_explanations_keep_their_word(live: Following) -> None:
+def test_explanations_keep_their_word(live: StoreFollower) -> None:
     answers = Answers(live)
     trace = answers.explain(answers.user("3"), "5", pieces=4, depth=2)
     check_trace(trace)
@@ -83,7 +83,7 @@ def test_explanations_keep_their_word(live: Following) -> None:
     assert nothing.reason is not None
 
 
-def test_explains_what_has_lost_its_evidence_a_moment_ago(live: Following) -> None:
+def test_explains_what_has_lost_its_evidence_a_moment_ago(live: StoreFollower) -> None:
     """Before that has settled: the embedding is there still, and nothing behind it."""
     somebody = next(user for user in range(60) if user not in live.model.prototypes[0])
     live.store.put([(somebody, "x", 5.0), ("newcomer", "x", 4.0), ("newcomer", "y", 4.0)])
@@ -99,7 +99,7 @@ def test_explains_what_has_lost_its_evidence_a_moment_ago(live: Following) -> No
     assert reason == "no chain of evidence from item 'x' to a prototype"
 
 
-def test_what_nobody_rates_any_more_is_gone_at_once(live: Following) -> None:
+def test_what_nobody_rates_any_more_is_gone_at_once(live: StoreFollower) -> None:
     live.store.put([(user, "x", 5.0) for user in range(9)])
     live.settle()
     answers = Answers(live)
@@ -110,7 +110,7 @@ def test_what_nobody_rates_any_more_is_gone_at_once(live: Following) -> None:
     assert "x" not in {found.item for found in answers.recommend(answers.user("30"), 999)}
 
 
-def test_strangers_are_named(live: Following) -> None:
+def test_strangers_are_named(live: StoreFollower) -> None:
     answers = Answers(live)
     with pytest.raises(UnknownEntityError, match="'nobody'"):
         answers.user("nobody")

@@ -50,7 +50,7 @@ def a_pool(ratings: dict[tuple[int, int], float]) -> Pool:
 def a_chain(settings: Settings) -> Chain:
     torch.manual_seed(3)
     counts = [len(ids) for ids in PROTOTYPES]
-    return Chain(settings.chain, counts, 3.0, deviation=1.2, depths=settings.max_depth)
+    return Chain(settings.chain, counts, 3.0, std=1.2, depths=settings.max_depth)
 
 
 def assert_answers(
@@ -66,8 +66,8 @@ def assert_answers(
         expected, possible = recursion.predict(np.repeat(index, len(items)), items)
         asker = snapshot.stored_user(snapshot.index(Side.USER, user))
         wanted = np.array([snapshot.index(Side.ITEM, item) for item in names])
-        found, _, there = snapshot.estimates(asker, wanted)
-        assert there.tolist() == possible
+        found, _, has_embedding = snapshot.estimates(asker, wanted)
+        assert has_embedding.tolist() == possible
         values = expected.detach().numpy()
         values = SCALE.within(values) if chain.head.bounded else values
         np.testing.assert_allclose(found, values, atol=1e-5)
@@ -82,8 +82,8 @@ def listing(snapshot: Snapshot, user: int) -> dict[Id, float]:
     """All items that a user can be recommended, seen or not, and their estimates."""
     asker = snapshot.stored_user(snapshot.index(Side.USER, user))
     found, estimates, _ = snapshot.best(asker, 99, np.empty(0, np.int64))
-    roster = snapshot.rosters[Side.ITEM]
-    return {roster[k]: x for k, x in zip(found.tolist(), estimates.tolist(), strict=True)}
+    id_index = snapshot.ids[Side.ITEM]
+    return {id_index[k]: x for k, x in zip(found.tolist(), estimates.tolist(), strict=True)}
 
 
 class Live(RuleBasedStateMachine):
@@ -144,7 +144,7 @@ class Live(RuleBasedStateMachine):
         snapshot = self.live.snapshot
         assert snapshot.version == self.version
         found = {
-            (user, snapshot.rosters[Side.ITEM][item]): rating
+            (user, snapshot.ids[Side.ITEM][item]): rating
             for user in range(12)
             for item, rating in zip(
                 *snapshot.row(Side.USER, snapshot.index(Side.USER, user)), strict=True
@@ -242,7 +242,7 @@ def test_who_rated_and_what_was_rated_are_right_before_it_settles() -> None:
     guest = found.user(found.guest_row([found.index(Side.ITEM, 8), 0], [5.0, 1.0]))
     user = found.stored_user(found.index(Side.USER, 11))
     for asker in (guest, user):
-        estimates, _, there = found.estimates(asker, items)
-        assert there.tolist() == [True, True]
+        estimates, _, has_embedding = found.estimates(asker, items)
+        assert has_embedding.tolist() == [True, True]
         np.testing.assert_allclose(estimates, found.estimates(guest, items)[0], atol=1e-6)
     assert before.index(Side.ITEM, 8) < 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evichain.errors import DataError, StaleVersionError, StoreUnavailableError
 from evichain.ratings import Ratings, Side, load_ratings
 from evichain.service.store import LARGEST_BATCH, Rated, Rating, Store, Written, base, open_store
-from evichain.service.store.snapshot import Snapshot
+from evichain.service.store.store_snapshot import StoreSnapshot
 
 names = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20
@@ -267,13 +267,13 @@ def test_an_export_that_breaks_off_leaves_what_was_there(
     store.import_ratings(table(MANY))
     store.export(path)
     before = path.read_bytes()
-    frames = Snapshot.frames
+    frames = StoreSnapshot.frames
 
-    def breaking(self: Snapshot, *, in_order: bool = False) -> Iterator[pl.DataFrame]:
+    def breaking(self: StoreSnapshot, *, in_order: bool = False) -> Iterator[pl.DataFrame]:
         yield from frames(self, in_order=in_order)
         raise StoreUnavailableError("the server has gone away")
 
-    monkeypatch.setattr(Snapshot, "frames", breaking)
+    monkeypatch.setattr(StoreSnapshot, "frames", breaking)
     with pytest.raises(StoreUnavailableError, match="gone away"):
         store.export(path)
     assert path.read_bytes() == before

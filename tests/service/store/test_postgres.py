@@ -11,7 +11,7 @@ import pytest
 from tests.postgres import PASSWORD, Server, running_server
 
 from evichain.errors import StoreError, StoreUnavailableError
-from evichain.service.store import Rating, Store, open_store, pool
+from evichain.service.store import Rating, Store, connection_pool, open_store
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_a_commit_is_notified(store: Store, url: str) -> None:
 
 
 def test_more_threads_than_connections(store: Store) -> None:
-    assert pool.PATIENCE > 1
+    assert connection_pool.PATIENCE > 1
     failed: list[BaseException] = []
 
     def work(number: int) -> None:

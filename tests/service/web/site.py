@@ -8,12 +8,12 @@ from threading import Thread
 import numpy as np
 import polars as pl
 import uvicorn
-from tests.service.live.test_following import SMALL
+from tests.service.live.test_store_follower import SMALL
 
 from evichain import REC, Ratings
 from evichain.ratings.side import Side
-from evichain.service.http import Settings, create_app
-from evichain.service.live.following import Following
+from evichain.service.http import ServiceSettings, create_app
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import open_store
 
 KINDS = ("Comet", "Harbour", "Waltz")
@@ -59,9 +59,9 @@ class Site:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._port}/"
 
-    def start(self, settings: Settings | None = None) -> None:
+    def start(self, settings: ServiceSettings | None = None) -> None:
         self._opened = open_store(self._store)
-        app = create_app(Following(self._model, self._opened), settings)
+        app = create_app(StoreFollower(self._model, self._opened), settings)
         self._server = uvicorn.Server(
             uvicorn.Config(app, port=self._port, log_config=None, timeout_graceful_shutdown=1)
         )

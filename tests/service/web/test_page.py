@@ -10,7 +10,7 @@ from tests.service.web.conftest import Visit, Watch
 from tests.service.web.site import HOSTILE, Site
 
 from evichain.ratings.scale import Scale
-from evichain.service.http import Key, Keys, Scope, Settings
+from evichain.service.http import Key, Keys, Scope, ServiceSettings
 
 
 def test_a_newcomer_rates_five_films_and_the_list_follows(visit: Visit) -> None:
@@ -207,7 +207,7 @@ def test_the_server_may_go_and_come_back(visit: Visit, watch: Watch, site: Site)
 def test_a_server_with_keys_asks_for_one(visit: Visit, watch: Watch, site: Site) -> None:
     watch.server_may_refuse = True
     site.stop()
-    site.start(Settings(keys=Keys([Key.of("page", Scope.READ, "a-key-for-the-page")])))
+    site.start(ServiceSettings(keys=Keys([Key.of("page", Scope.READ, "a-key-for-the-page")])))
     try:
         page = visit()
         page.get_by_label("Key").fill("a-key-for-the-page")
@@ -222,7 +222,7 @@ def test_a_server_with_keys_asks_for_one(visit: Visit, watch: Watch, site: Site)
 def test_an_error_is_told_until_it_is_over(visit: Visit, watch: Watch, site: Site) -> None:
     watch.server_may_refuse = True
     site.stop()
-    site.start(Settings(keys=Keys([Key.of("page", Scope.READ, "a-key-for-the-page")])))
+    site.start(ServiceSettings(keys=Keys([Key.of("page", Scope.READ, "a-key-for-the-page")])))
     try:
         page = visit()
         page.get_by_label("Key").fill("a-key-for-the-page")
@@ -252,7 +252,7 @@ def test_an_error_is_told_until_it_is_over(visit: Visit, watch: Watch, site: Sit
 def test_a_server_that_asks_for_patience_gets_it(visit: Visit, watch: Watch, site: Site) -> None:
     watch.server_may_refuse = True
     site.stop()
-    site.start(Settings(rate=1, burst=40))
+    site.start(ServiceSettings(rate=1, burst=40))
     try:
         page = visit()
         page.evaluate(

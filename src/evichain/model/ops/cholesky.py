@@ -11,7 +11,7 @@ import numpy as np
 
 from evichain.kernels import Floats, fast_kernel, kernel
 from evichain.model.ops.gram import add_line
-from evichain.model.ops.lanes import (
+from evichain.model.ops.simd import (
     ARRAY,
     LANES,
     PLACE,

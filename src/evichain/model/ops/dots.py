@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding
 
 from evichain.kernels import Floats, Longs, fast_kernel, in_threads
-from evichain.model.ops.lanes import add_row, dot_rows, padded_rows
+from evichain.model.ops.simd import add_row, dot_rows, padded_rows
 
 
 def paired_dots(left: Tensor, right: Tensor, at_left: Tensor, at_right: Tensor) -> Tensor:

@@ -13,29 +13,29 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from evichain.evidence.settling import Layout
+from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
-from evichain.model.ops import ordinary
+from evichain.model.ops import torch_ops
 
 
-def spread(sources: Tensor, weight: Tensor, layout: Layout | ordinary.Tables) -> Tensor:
+def spread(sources: Tensor, weight: Tensor, layout: Layout | torch_ops.Tables) -> Tensor:
     """`relu(sources[s] + r * weight)` for each pair (s, r)."""
-    if isinstance(layout, ordinary.Tables):
-        return ordinary.spread(sources, weight, layout)
+    if isinstance(layout, torch_ops.Tables):
+        return torch_ops.spread(sources, weight, layout)
     result: Tensor = _Spread.apply(sources, weight, layout)  # type: ignore[no-untyped-call]
     return result
 
 
 def evidence_mean(
-    pairs: Tensor, layout: Layout | ordinary.Tables, variant_node: Ints, variant_pair: Ints
+    pairs: Tensor, layout: Layout | torch_ops.Tables, variant_node: Ints, variant_pair: Ints
 ) -> Tensor:
     """The mean of `relu(pairs)` over each node's links; then one row a variant.
 
     A variant is its node's mean with one pair left out.
     """
-    if isinstance(layout, ordinary.Tables):
+    if isinstance(layout, torch_ops.Tables):
         variants = (torch.from_numpy(v).to(pairs.device) for v in (variant_node, variant_pair))
-        return ordinary.evidence_mean(pairs, layout, *variants)
+        return torch_ops.evidence_mean(pairs, layout, *variants)
     arguments = (pairs, layout, variant_node, variant_pair)
     result: Tensor = _EvidenceMean.apply(*arguments)  # type: ignore[no-untyped-call]
     return result

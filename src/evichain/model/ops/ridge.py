@@ -13,12 +13,12 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from evichain.evidence.settling import Layout
+from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads, kernel
-from evichain.model.ops import ordinary
+from evichain.model.ops import torch_ops
 from evichain.model.ops.cholesky import factor_size, factorize, solve_packed
 from evichain.model.ops.gram import add_moments, add_products
-from evichain.model.ops.lanes import (
+from evichain.model.ops.simd import (
     ARRAY,
     LANES,
     NUMBER,
@@ -37,7 +37,7 @@ _PANEL = 128
 
 
 def solve(
-    keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: Layout | ordinary.Tables
+    keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: Layout | torch_ops.Tables
 ) -> tuple[Tensor, Tensor]:
     """`z = (sum k k' + diag(ridge))^-1 sum t k` over the evidence (y, r) of each node x.
 
@@ -50,8 +50,8 @@ def solve(
         own: the baseline of each node.
         ridge: what holds each coefficient back, positive.
     """
-    if isinstance(layout, ordinary.Tables):
-        return ordinary.solve(keys, below, own, ridge, layout)
+    if isinstance(layout, torch_ops.Tables):
+        return torch_ops.solve(keys, below, own, ridge, layout)
     # Inside of a function it is always off.
     arguments = (keys, below, own, ridge, layout, torch.is_grad_enabled())
     solved: tuple[Tensor, Tensor] = _Solve.apply(*arguments)  # type: ignore[no-untyped-call]

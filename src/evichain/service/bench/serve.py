@@ -19,7 +19,7 @@ from evichain.service.bench.mix import Kind, Mix, Written
 from evichain.service.bench.process import Server, on_core, two_cores
 from evichain.service.bench.storm import weather
 from evichain.service.bench.visible import until_settled, visible
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import open_store
 from evichain.service.store.checks import checked_rating
 
@@ -76,7 +76,7 @@ def _fill(url: str, ratings: Ratings) -> dict[str, int]:
 
 def _in_process(model: REC, url: str, seed: int) -> dict[str, float | None]:
     with open_store(url) as store, on_core(two_cores()[0]):
-        snapshot = Following(model, store).snapshot
+        snapshot = StoreFollower(model, store).snapshot
         return bench_foldin(snapshot, snapshot.rows[0].graph, seed=seed)
 
 

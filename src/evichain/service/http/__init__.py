@@ -5,6 +5,6 @@
 
 from evichain.service.http.app import create_app
 from evichain.service.http.keys import Key, Keys, Scope
-from evichain.service.http.settings import Settings
+from evichain.service.http.settings import ServiceSettings
 
-__all__ = ["Key", "Keys", "Scope", "Settings", "create_app"]
+__all__ = ["Key", "Keys", "Scope", "ServiceSettings", "create_app"]

@@ -20,15 +20,15 @@ from evichain.service.http.routes import (
     recommendations,
 )
 from evichain.service.http.service import Service
-from evichain.service.http.settings import Settings
-from evichain.service.live.following import Following
+from evichain.service.http.settings import ServiceSettings
+from evichain.service.live.store_follower import StoreFollower
 
 _GROUPS = (ratings, recommendations, items, explanations, export, overview, gorse)
 
 
-def create_app(live: Following, settings: Settings | None = None) -> FastAPI:
+def create_app(live: StoreFollower, settings: ServiceSettings | None = None) -> FastAPI:
     """An application that answers from a live model, and follows its store while it runs."""
-    settings = settings or Settings()
+    settings = settings or ServiceSettings()
     service = Service.of(live, settings)
 
     @asynccontextmanager

@@ -14,7 +14,7 @@ from evichain.service.http.keys import HEALTH
 from evichain.service.http.logs import places, request_log
 from evichain.service.http.metrics import Metrics
 from evichain.service.http.problems import ProblemError, problem
-from evichain.service.http.settings import Settings
+from evichain.service.http.settings import ServiceSettings
 
 _HARMLESS = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _UNMATCHED = "-"
@@ -38,11 +38,11 @@ _METHODS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS", *_WITH_BODY})
 class Gateway:
     """An application behind its limits; itself one."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, settings: ServiceSettings, metrics: Metrics) -> None:
         self.app, self.settings, self.metrics = app, settings, metrics
         self.gate = limits.Gate(settings.in_progress)
         burst = settings.burst or max(1.0, 2 * settings.rate)
-        self._buckets = limits.Buckets(settings.rate, burst)
+        self._buckets = limits.RateLimits(settings.rate, burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

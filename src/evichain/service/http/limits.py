@@ -13,7 +13,7 @@ _CALLERS = 10_000
 """Callers that are remembered; who was forgotten begins with a full bucket."""
 
 
-class Buckets:
+class RateLimits:
     """A bucket of tokens for each caller: it fills with time, and a request takes one out.
 
     >>> now = [0.0]

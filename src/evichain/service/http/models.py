@@ -226,7 +226,7 @@ class Suggestion(BaseModel):
     item: str
     title: str
     estimate: float
-    deviation: float | None
+    std: float | None
     reason: Reason | None
 
 
@@ -243,7 +243,7 @@ class Prediction(BaseModel):
     item: str
     title: str
     estimate: float
-    deviation: float | None
+    std: float | None
     interval: tuple[float, float] | None
     reason: str | None
 

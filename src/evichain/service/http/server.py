@@ -18,8 +18,8 @@ from evichain.recommender import REC
 from evichain.service.http import logs
 from evichain.service.http.app import create_app
 from evichain.service.http.metrics import SEVERAL, forget
-from evichain.service.http.settings import Settings
-from evichain.service.live.following import Following
+from evichain.service.http.settings import ServiceSettings
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store, open_store
 
 _SERVING = "EVICHAIN_SERVING"
@@ -37,7 +37,7 @@ class Serving(BaseModel):
 
     model: Path
     store: str
-    settings: Settings = Settings()
+    settings: ServiceSettings = ServiceSettings()
     json_logs: bool = False
 
     def app(self) -> FastAPI:
@@ -49,7 +49,7 @@ class Serving(BaseModel):
         # A thread that learns from a rating would keep those who ask waiting at every turn.
         sys.setswitchinterval(_TURN)
         store = open_store(self.store)
-        app = create_app(Following(REC.load(self.model), store), self.settings)
+        app = create_app(StoreFollower(REC.load(self.model), store), self.settings)
         # What is there by now stays. To look through all of it for garbage, again and again, would
         # keep those who ask waiting for a tenth of a second each time.
         gc.collect()

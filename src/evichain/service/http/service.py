@@ -11,11 +11,11 @@ from evichain.ratings.side import Side
 from evichain.service.http.limits import Gate
 from evichain.service.http.metrics import Metrics
 from evichain.service.http.problems import ProblemError
-from evichain.service.http.settings import Settings
+from evichain.service.http.settings import ServiceSettings
 from evichain.service.http.tally import Tally
 from evichain.service.http.work import Work
 from evichain.service.live.answers import Answers
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store.checks import checked_id
 
 R = TypeVar("R")
@@ -33,8 +33,8 @@ class Service:
             kept for those who ask.
     """
 
-    live: Following
-    settings: Settings
+    live: StoreFollower
+    settings: ServiceSettings
     metrics: Metrics
     storing: Work
     thinking: Work
@@ -46,7 +46,7 @@ class Service:
     began: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def of(cls, live: Following, settings: Settings) -> "Service":
+    def of(cls, live: StoreFollower, settings: ServiceSettings) -> "Service":
         def work(threads: int, timeout: float = settings.timeout) -> Work:
             return Work(threads, timeout, settings.retry_after)
 

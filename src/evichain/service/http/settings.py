@@ -18,7 +18,7 @@ def _lines(keys: Keys) -> list[str]:
     return [key.line for key in keys]
 
 
-class Settings(BaseModel):
+class ServiceSettings(BaseModel):
     """Keys, limits and patience."""
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, extra="forbid")

@@ -11,9 +11,9 @@ import numpy as np
 from evichain.kernels import Longs
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
-from evichain.service.live.following import Following
 from evichain.service.live.rows import LiveRows
 from evichain.service.live.snapshot import Snapshot
+from evichain.service.live.store_follower import StoreFollower
 
 _FRESH = 5.0
 
@@ -40,7 +40,7 @@ class Counted:
 class Tally:
     """Counts, and keeps the result for a while: it takes time linear in users and items."""
 
-    def __init__(self, live: Following) -> None:
+    def __init__(self, live: StoreFollower) -> None:
         self._live, self._lock = live, Lock()
         self._counted: Counted | None = None
         self._at = 0.0
@@ -60,13 +60,13 @@ def counted(snapshot: Snapshot) -> Counted:
     """Count everything."""
     users, items = (lengths(rows) for rows in snapshot.rows)
     popular = np.argsort(-items, kind="stable")[: np.count_nonzero(items)]
-    roster = snapshot.rosters[Side.ITEM]
+    id_index = snapshot.ids[Side.ITEM]
     return Counted(
         snapshot.version,
         int(users.sum()),
         int(np.count_nonzero(users)),
         int(np.count_nonzero(items)),
-        [roster[place] for place in popular.tolist()],
+        [id_index[place] for place in popular.tolist()],
     )
 
 

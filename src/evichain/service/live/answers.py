@@ -9,16 +9,16 @@ import torch
 from evichain.errors import DataError, UnknownEntityError
 from evichain.evidence.trace import Piece, Trace
 from evichain.kernels import Longs
-from evichain.model.inference import Ends, read
+from evichain.model.inference import HeadOutput, read
 from evichain.model.layers import Layer
 from evichain.model.removal import Alternatives
 from evichain.model.tracing import trace_of
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
-from evichain.service.live.behind import BehindSnapshot
-from evichain.service.live.following import Following
+from evichain.service.live.evidence_source import SnapshotSource
 from evichain.service.live.rows import Row
 from evichain.service.live.snapshot import Snapshot
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.live.titles import Titles
 
 REASONS_FROM = 64
@@ -46,7 +46,7 @@ class Suggestion:
     item: Id
     title: str
     estimate: float
-    deviation: float | None
+    std: float | None
     reason: Reason | None = None
 
 
@@ -57,7 +57,7 @@ class Told:
     item: str
     title: str
     estimate: float
-    deviation: float | None
+    std: float | None
     interval: tuple[float, float] | None
     reason: str | None
 
@@ -77,13 +77,13 @@ class Asker:
     row: Row
     left_out: Longs
     stored: Layer | None
-    end: Ends
+    end: HeadOutput
 
 
 class Answers:
     """Answers from the snapshot of the moment; make one for each request."""
 
-    def __init__(self, live: Following) -> None:
+    def __init__(self, live: StoreFollower) -> None:
         self.snapshot: Snapshot = live.snapshot
         self.titles: Titles = live.titles
 
@@ -99,7 +99,7 @@ class Answers:
                 f"unknown user {user!r}", right="Ask for users who have rated something."
             )
         row, stored = self.snapshot.row(Side.USER, index), self.snapshot.stored_layer(index)
-        return self._asker(self.snapshot.rosters[Side.USER][index], row, without, stored)
+        return self._asker(self.snapshot.ids[Side.USER][index], row, without, stored)
 
     def guest(self, ratings: Iterable[tuple[str, float]], without: Collection[str] = ()) -> Asker:
         """Someone with these (item, rating) pairs; items that nobody has rated tell nothing."""
@@ -133,7 +133,7 @@ class Answers:
             reasons: tell which rating of theirs speaks most for each item.
         """
         seen = np.concatenate([asker.row[0], asker.left_out])
-        found, estimates, deviations = self.snapshot.best(
+        found, estimates, stds = self.snapshot.best(
             asker.end, n, seen[:0] if include_seen else seen, caution
         )
         why = self._reasons(asker, found) if reasons else [None] * len(found)
@@ -141,7 +141,7 @@ class Answers:
             Suggestion(
                 *self._item(place),
                 float(estimates[k]),
-                None if deviations is None else float(deviations[k]),
+                None if stds is None else float(stds[k]),
                 why[k],
             )
             for k, place in enumerate(found.tolist())
@@ -150,16 +150,14 @@ class Answers:
     def predict(self, asker: Asker, items: list[str]) -> list[Told]:
         """What someone would rate items."""
         indices = np.array([self.snapshot.index(Side.ITEM, item) for item in items], np.int64)
-        estimates, deviations, there = self.snapshot.estimates(asker.end, indices)
+        estimates, stds, has_embedding = self.snapshot.estimates(asker.end, indices)
         told = []
         for k, item in enumerate(items):
-            deviation = None if deviations is None else float(deviations[k])
-            found = self.snapshot.prediction(float(estimates[k]), deviation)
-            why = None if there[k] else self._obstacle(asker, int(indices[k]), item)
+            std = None if stds is None else float(stds[k])
+            found = self.snapshot.prediction(float(estimates[k]), std)
+            why = None if has_embedding[k] else self._obstacle(asker, int(indices[k]), item)
             told.append(
-                Told(
-                    item, self.titles.title(item), found.estimate, deviation, found.interval(), why
-                )
+                Told(item, self.titles.title(item), found.estimate, std, found.interval(), why)
             )
         return told
 
@@ -176,10 +174,10 @@ class Answers:
         index = self.snapshot.index(Side.ITEM, item)
         (told,) = self.predict(asker, [item])
         if told.reason is None:
-            behind = BehindSnapshot(
+            source = SnapshotSource(
                 self.snapshot, asker.name, asker.row, asker.stored, index, self.titles.title
             )
-            return trace_of(self.snapshot.chain, behind, pieces=pieces, depth=depth)
+            return trace_of(self.snapshot.chain, source, pieces=pieces, depth=depth)
         user = Piece(Side.USER, asker.name, str(asker.name), 0, None, False, 0.0)
         other = Piece(Side.ITEM, item, told.title, 0, None, False, 0.0)
         return Trace(user, other, told.estimate, told.reason)
@@ -195,7 +193,7 @@ class Answers:
             kept = ~np.isin(row[0], left)
             row = row[0][kept], row[1][kept]
         if stored is not None:
-            end = read(self.snapshot.chain, Side.USER, stored.rows, stored.there)
+            end = read(self.snapshot.chain, Side.USER, stored.rows, stored.has_embedding)
         else:
             end = self.snapshot.user(row)
         return Asker(name, row, left[left != UNKNOWN], stored, end)
@@ -212,8 +210,8 @@ class Answers:
         if len(chosen) > 1:
             with torch.inference_mode():
                 rows = Alternatives(generator, torch.from_numpy(below), links).without(places)
-            there = np.ones(len(rows), np.bool_)
-            without = read(snapshot.chain, Side.USER, rows.numpy(), there).vectors
+            has_embedding = np.ones(len(rows), np.bool_)
+            without = read(snapshot.chain, Side.USER, rows.numpy(), has_embedding).vectors
         else:
             without = snapshot.user((chosen[:0], links[:0])).vectors
         lost = (asker.end.vectors[0] - without) @ snapshot.items.vectors[items].T
@@ -224,7 +222,7 @@ class Answers:
         return why
 
     def _item(self, index: int) -> tuple[Id, str]:
-        found = self.snapshot.rosters[Side.ITEM][index]
+        found = self.snapshot.ids[Side.ITEM][index]
         return found, self.titles.title(found)
 
     def _ratings(self, item: Id) -> int:
@@ -232,7 +230,7 @@ class Answers:
         return 0 if index == UNKNOWN else self.snapshot.rows[Side.ITEM].count(index)
 
     def _obstacle(self, asker: Asker, item: int, name: str) -> str:
-        if not asker.end.there[0]:
+        if not asker.end.has_embedding[0]:
             return "no chain of evidence from the user to a prototype"
         if item == UNKNOWN:
             return f"unknown item {name!r}"

@@ -15,12 +15,12 @@ import numpy as np
 
 from evichain.engine import Engine
 from evichain.kernels import Longs
-from evichain.model.inference import Ends, read
-from evichain.model.single import SingleUser
+from evichain.model.fold_in import FoldIn
+from evichain.model.inference import HeadOutput, read
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
-from evichain.service.live.growing import Roster
+from evichain.service.live.id_index import IdIndex
 from evichain.service.live.layers import NOWHERE, BothRows, LiveLayers, Upkeep
 from evichain.service.live.rows import LiveRows
 from evichain.service.live.snapshot import Snapshot, all_ends, patched
@@ -46,7 +46,7 @@ class _Settled:
     version: int
     rows: BothRows
     layers: LiveLayers
-    items: Ends
+    items: HeadOutput
 
 
 class LiveEngine:
@@ -64,25 +64,25 @@ class LiveEngine:
     def __init__(self, engine: Engine, version: int = 0, scale: Scale | None = None) -> None:
         chain, pool = engine.chain, engine.pool
         policy = engine.settings.policy.model_copy(update={"cycle_blocking": False})
-        rosters = Roster(pool, Side.USER), Roster(pool, Side.ITEM)
-        self._upkeep = Upkeep(chain, policy, rosters)
+        ids = IdIndex(pool, Side.USER), IdIndex(pool, Side.ITEM)
+        self._upkeep = Upkeep(chain, policy, ids)
         self._publishing, self._settling = Lock(), Lock()
         layers = self._upkeep.begun(pool)
         self._settled = _Settled(
             version,
             (LiveRows.of(pool.graph, Side.USER), LiveRows.of(pool.graph, Side.ITEM)),
             layers,
-            all_ends(chain, layers[0, Side.ITEM].take(np.arange(len(rosters[Side.ITEM])))),
+            all_ends(chain, layers[0, Side.ITEM].take(np.arange(len(ids[Side.ITEM])))),
         )
         self._waiting = _NOBODY
         self.snapshot = Snapshot(
             version=version,
             settled=version,
             chain=chain,
-            single=SingleUser.of(chain),
+            fold_in=FoldIn.of(chain),
             policy=policy,
             scale=scale or pool.graph.scale,
-            rosters=rosters,
+            ids=ids,
             rows=self._settled.rows,
             layers=layers,
             items=self._settled.items,
@@ -149,22 +149,24 @@ class LiveEngine:
         layers = self._upkeep.patched(new.layers, new.rows, urgent)
         return replace(new, layers=layers, items=self._read(new.items, layers, urgent[Side.ITEM]))
 
-    def _read(self, items: Ends, layers: LiveLayers, differ: Longs) -> Ends:
+    def _read(self, items: HeadOutput, layers: LiveLayers, differ: Longs) -> HeadOutput:
         """What the head makes of every item, when some of them differ."""
         layer = layers[0, Side.ITEM]
         # Those that are new need a place, whether or not there is anything to say of them.
-        differ = np.union1d(differ, np.arange(len(items.there) - 1, len(layer.there)))
+        differ = np.union1d(
+            differ, np.arange(len(items.has_embedding) - 1, len(layer.has_embedding))
+        )
         if not len(differ):
             return items
         made = layer.take(differ)
-        fresh = read(self._upkeep.chain, Side.ITEM, made.rows, made.there)
-        return patched(items, differ, len(layer.there), fresh)
+        fresh = read(self._upkeep.chain, Side.ITEM, made.rows, made.has_embedding)
+        return patched(items, differ, len(layer.has_embedding), fresh)
 
     def _by_pair(
         self, old: Snapshot, changes: Iterable[Change]
     ) -> dict[tuple[int, int], float | None]:
         """What becomes of each (user, item) pair that is mentioned."""
-        users, items = old.rosters
+        users, items = old.ids
         found: dict[tuple[int, int], float | None] = {}
         for change in changes:
             if change.item is None:
@@ -190,7 +192,7 @@ class LiveEngine:
         for pair, rating in changes.items():
             for side in Side:
                 by[side].setdefault(pair[side], {})[pair[side.opposite]] = rating
-        keys = [roster.keys for roster in old.rosters]
+        keys = [id_index.keys for id_index in old.ids]
         users, items = (
             old.rows[side].changed(by[side], keys[side], keys[side.opposite]) for side in Side
         )

@@ -17,7 +17,7 @@ from evichain.model.chain import Chain
 from evichain.model.layers import Layer, all_layers, layer, stored_layer
 from evichain.ratings.rows import Rows
 from evichain.ratings.side import Side
-from evichain.service.live.growing import Growing, Roster
+from evichain.service.live.id_index import Growing, IdIndex
 from evichain.service.live.pages import Pages
 from evichain.service.live.rows import LiveRows, citing, cuts
 
@@ -31,24 +31,25 @@ class LiveLayer:
     """One version of a layer."""
 
     rows: Pages
-    there: Pages
+    has_embedding: Pages
 
     @classmethod
     def of(cls, made: Layer) -> "LiveLayer":
-        return cls(Pages.of(made.rows), Pages.of(made.there))
+        return cls(Pages.of(made.rows), Pages.of(made.has_embedding))
 
     def take(self, indices: Longs | Ints) -> Layer:
         """The layer of some entities alone."""
-        return Layer(self.rows.take(indices), self.there.take(indices))
+        return Layer(self.rows.take(indices), self.has_embedding.take(indices))
 
     def grown(self, length: int) -> "LiveLayer":
         """The next version, with nothing yet of entities that are new."""
-        return LiveLayer(self.rows.grown(length), self.there.grown(length))
+        return LiveLayer(self.rows.grown(length), self.has_embedding.grown(length))
 
     def changed(self, indices: Longs, made: Layer) -> "LiveLayer":
         """The next version, with other embeddings of some entities."""
         return LiveLayer(
-            self.rows.changed(indices, made.rows), self.there.changed(indices, made.there)
+            self.rows.changed(indices, made.rows),
+            self.has_embedding.changed(indices, made.has_embedding),
         )
 
 
@@ -61,8 +62,8 @@ class Upkeep:
     One thread at a time may call `updated`, which keeps notes; the rest any thread, meanwhile too.
     """
 
-    def __init__(self, chain: Chain, policy: Policy, rosters: tuple[Roster, Roster]) -> None:
-        self.chain, self.policy, self.rosters = chain, policy, rosters
+    def __init__(self, chain: Chain, policy: Policy, ids: tuple[IdIndex, IdIndex]) -> None:
+        self.chain, self.policy, self.ids = chain, policy, ids
         self._cuts: dict[Place, Growing] = {}
 
     def begun(self, pool: Pool) -> LiveLayers:
@@ -88,7 +89,7 @@ class Upkeep:
             if depth < self.policy.max_depth:
                 below = changed[depth + 1, side.opposite]
                 dirty = np.union1d(dirty, self._citing(rows, place, below))
-            grown = new[place].grown(len(self.rosters[side]))
+            grown = new[place].grown(len(self.ids[side]))
             new[place] = self._with(new, grown, rows, place, dirty)
             changed[place] = dirty[_differs(grown.take(dirty), new[place].take(dirty))]
         return new, changed.get((0, Side.ITEM), NOWHERE)
@@ -109,7 +110,7 @@ class Upkeep:
         """The layers with embeddings of these too; those of all others are as they were."""
         new = dict(layers)
         for place in self._upwards():
-            grown = new[place].grown(len(self.rosters[place[1]]))
+            grown = new[place].grown(len(self.ids[place[1]]))
             new[place] = self._with(new, grown, rows, place, urgent[place[1]])
         return new
 
@@ -118,8 +119,8 @@ class Upkeep:
         found = np.zeros(len(entities), np.bool_)
         for place in ((0, side), (1, side)):
             if place in layers:
-                grown = layers[place].grown(len(self.rosters[side]))
-                found |= ~grown.there.take(entities)
+                grown = layers[place].grown(len(self.ids[side]))
+                found |= ~grown.has_embedding.take(entities)
         return found
 
     def _upwards(self) -> list[Place]:
@@ -137,13 +138,13 @@ class Upkeep:
         if not len(wanted):
             return old
         if depth == self.policy.max_depth:
-            made = stored_layer(self.chain, side, self.rosters[side].slot[wanted])
+            made = stored_layer(self.chain, side, self.ids[side].slot[wanted])
             rated = ~_empty(rows[side], wanted)
         else:
             parts = self._sources(layers, rows, place, wanted)
             made = layer(self.chain, self.policy, side, depth, *parts)
             rated = np.diff(parts[0].indptr) > 0
-        return old.changed(wanted, replace(made, there=made.there & rated))
+        return old.changed(wanted, replace(made, has_embedding=made.has_embedding & rated))
 
     def _reselected(self, before: LiveRows, after: LiveRows, touched: Longs, depth: int) -> Longs:
         """Who of these may have other evidence at a depth than before, or was not there."""
@@ -160,8 +161,8 @@ class Upkeep:
 
     def _chosen(self, rows: LiveRows, entities: Longs, depth: int) -> Evidence:
         part, side = rows.gather(entities), rows.side
-        ratings, slot = part.codes.astype(np.float32), self.rosters[side.opposite].slot
-        keys = self.rosters[side].keys[entities]
+        ratings, slot = part.codes.astype(np.float32), self.ids[side.opposite].slot
+        keys = self.ids[side].keys[entities]
         return choose(part, ratings, keys, slot, self.policy, side, depth)
 
     def _sources(
@@ -171,21 +172,21 @@ class Upkeep:
         depth, side = place
         part = rows[side].gather(wanted)
         # Only those that are met, by numbers of their own.
-        numbers = np.zeros(len(self.rosters[side.opposite]), np.int32)
+        numbers = np.zeros(len(self.ids[side.opposite]), np.int32)
         numbers[part.indices] = 1
         met = numbers.nonzero()[0]
         numbers[met] = np.arange(len(met), dtype=np.int32)
         part = replace(part, indices=numbers[part.indices])
         below = layers[depth + 1, side.opposite].take(met)
-        slots = self.rosters[side].slot[wanted], self.rosters[side.opposite].slot[met]
+        slots = self.ids[side].slot[wanted], self.ids[side.opposite].slot[met]
         ratings = part.codes.astype(np.float32, copy=False)
-        return part, ratings, self.rosters[side].keys[wanted], slots, below
+        return part, ratings, self.ids[side].keys[wanted], slots, below
 
     def _citing(self, rows: BothRows, place: Place, changed: Longs) -> Longs:
         """Who has one of these opposite entities for evidence there."""
         side = place[1]
         part = rows[side.opposite].gather(changed)
-        own, other = self.rosters[side].keys, self.rosters[side.opposite].keys
+        own, other = self.ids[side].keys, self.ids[side.opposite].keys
         found = citing(
             int(side), changed, part.indptr, part.indices, own, other, self._cuts[place].view
         )
@@ -194,7 +195,7 @@ class Upkeep:
     def _cut(self, rows: BothRows, touched: tuple[Longs, Longs]) -> None:
         for side in Side:
             part = rows[side].gather(touched[side])
-            own, other = self.rosters[side].keys, self.rosters[side.opposite].keys
+            own, other = self.ids[side].keys, self.ids[side.opposite].keys
             for depth in range(self.policy.max_depth):
                 if (depth, side) not in self._cuts:
                     continue
@@ -227,5 +228,7 @@ def _empty(rows: LiveRows, entities: Longs) -> Flags:
 
 
 def _differs(before: Layer, after: Layer) -> Flags:
-    found: Flags = (before.there != after.there) | (before.rows != after.rows).any(axis=1)
+    found: Flags = (before.has_embedding != after.has_embedding) | (before.rows != after.rows).any(
+        axis=1
+    )
     return found

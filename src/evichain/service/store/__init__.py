@@ -28,7 +28,7 @@ from evichain.service.store.rows import (
     Unrated,
     Written,
 )
-from evichain.service.store.snapshot import Snapshot
+from evichain.service.store.store_snapshot import StoreSnapshot
 
 __all__ = [
     "LARGEST_BATCH",
@@ -42,8 +42,8 @@ __all__ = [
     "Page",
     "Rated",
     "Rating",
-    "Snapshot",
     "Store",
+    "StoreSnapshot",
     "Titled",
     "Unrated",
     "Written",

@@ -29,7 +29,7 @@ from evichain.service.store.checks import (
 )
 from evichain.service.store.exporting import export
 from evichain.service.store.group import GroupCommit
-from evichain.service.store.kinds import Adopting, as_known
+from evichain.service.store.id_types import Adopting, as_known
 from evichain.service.store.packing import (
     check_ratings,
     pack,
@@ -40,7 +40,7 @@ from evichain.service.store.packing import (
 )
 from evichain.service.store.rows import Changes, Counts, Exported, Page, Rating, Written
 from evichain.service.store.session import SLICE, Session
-from evichain.service.store.snapshot import Snapshot
+from evichain.service.store.store_snapshot import StoreSnapshot
 from evichain.service.store.writes import Delete, Erase, Put, PutTitles, Trim, Write, apply
 
 if TYPE_CHECKING:
@@ -209,10 +209,10 @@ class Store(ABC):
             return Counts(*session.rows(queries.COUNTS)[0])
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self) -> Iterator[StoreSnapshot]:
         """Everything at one version: a place to start from, and then to follow the changes."""
         with self._reading() as session:
-            yield Snapshot(session, self.name)
+            yield StoreSnapshot(session, self.name)
 
     def scan(self) -> Generator[pl.DataFrame, None, None]:
         """All ratings in bounded memory; for their version as well, take a `snapshot`."""

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from evichain.atomic_write import file_beside
 from evichain.errors import DataError
-from evichain.places import file_beside
 from evichain.progress import progress as shown_progress
 from evichain.service.store.rows import Exported
 from evichain.tables import table_suffix, write_table
 
 if TYPE_CHECKING:
-    from evichain.service.store.snapshot import Snapshot
+    from evichain.service.store.store_snapshot import StoreSnapshot
 
 Frames = Callable[[], Iterator[pl.DataFrame]]
 
 
 def export(
-    snapshot: "Snapshot", path: Path, titles: Path | None, *, timestamps: bool, progress: bool
+    snapshot: "StoreSnapshot", path: Path, titles: Path | None, *, timestamps: bool, progress: bool
 ) -> Exported:
     """Write ratings in the order in which they were put, and titles if there is a file for them."""
     for file in (path, titles):

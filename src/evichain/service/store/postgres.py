@@ -15,8 +15,8 @@ from evichain.errors import StoreError, StoreUnavailableError
 from evichain.service.store import queries
 from evichain.service.store.address import PostgresAddress
 from evichain.service.store.base import Store
+from evichain.service.store.connection_pool import PATIENCE, ConnectionPool
 from evichain.service.store.packing import PACKED
-from evichain.service.store.pool import PATIENCE, Pool
 from evichain.service.store.rows import Written
 from evichain.service.store.schema import bring_up_to_date, first_step, schema_of
 from evichain.service.store.session import SLICE, Session
@@ -57,7 +57,7 @@ class PostgresStore(Store):
     def __init__(self, address: PostgresAddress, *, create: bool = True) -> None:
         super().__init__(str(address))
         self._conninfo = address.conninfo
-        self._pool = Pool(self._connect, _is_quiet, _CONNECTIONS, self.name)
+        self._pool = ConnectionPool(self._connect, _is_quiet, _CONNECTIONS, self.name)
         self._listener: Connection | None = None
         self._listening = Lock()
         self._prepare(create)

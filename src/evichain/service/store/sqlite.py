@@ -14,7 +14,7 @@ from evichain.service.store import queries
 from evichain.service.store.address import SqliteAddress
 from evichain.service.store.base import Store
 from evichain.service.store.checks import said
-from evichain.service.store.pool import PATIENCE, Pool
+from evichain.service.store.connection_pool import PATIENCE, ConnectionPool
 from evichain.service.store.rows import Written
 from evichain.service.store.schema import SCHEMA, bring_up_to_date, first_step, schema_of
 from evichain.service.store.session import SLICE, Session
@@ -52,7 +52,7 @@ class SqliteStore(Store):
             raise StoreError(what, where=self.name, right="Use a newer Python.")
         self._path = address.path.absolute()
         self._check_place(create)
-        self._pool = Pool(self._connect, lambda connection: True, _CONNECTIONS, self.name)
+        self._pool = ConnectionPool(self._connect, lambda connection: True, _CONNECTIONS, self.name)
         self._file: tuple[int, int] | None = None
         with self._explained():
             self._prepare(create)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evichain.ratings.side import Side
 from evichain.service.store import queries
-from evichain.service.store.kinds import as_known, renamed
+from evichain.service.store.id_types import as_known, renamed
 from evichain.service.store.log import ERASED, NO_ID, RATED, TITLED, UNRATED
 from evichain.service.store.packing import pack
 from evichain.service.store.rows import Rating, Written

@@ -52,15 +52,15 @@ export class List {
     if (!this.state.off.size) this.#whole = order;
     this.#mark();
     $("suggestions").setAttribute("aria-busy", "false");
-    $("band-says").hidden = !suggestions.some(({ deviation }) => deviation != null);
+    $("band-says").hidden = !suggestions.some(({ std }) => std != null);
   }
 
   #row(suggestion, rank, before) {
     const row = this.#rows.get(suggestion.item) ?? this.#made(suggestion);
-    const { estimate, deviation, reason } = suggestion;
+    const { estimate, std, reason } = suggestion;
     const was = before.indexOf(suggestion.item);
     row.querySelector(".figure").replaceChildren(shown(this.scale, estimate), fixed(estimate));
-    row.querySelector(".band").replaceChildren(...this.#band(estimate, deviation));
+    row.querySelector(".band").replaceChildren(...this.#band(estimate, std));
     row.querySelector(".reason").textContent = this.#because(reason);
     const change = row.querySelector(".moved");
     const up = was - rank;
@@ -83,10 +83,10 @@ export class List {
     return make("li", {}, button);
   }
 
-  #band(estimate, deviation) {
-    if (deviation == null) return [];
-    const from = this.scale.place(estimate - REACH * deviation);
-    const to = this.scale.place(estimate + REACH * deviation);
+  #band(estimate, std) {
+    if (std == null) return [];
+    const from = this.scale.place(estimate - REACH * std);
+    const to = this.scale.place(estimate + REACH * std);
     const range = make("i", { class: "range" });
     range.style.left = `${100 * from}%`;
     range.style.width = `${100 * (to - from)}%`;

@@ -15,7 +15,7 @@ from evichain.evidence.trace import Trace
 from evichain.ratings.side import Side
 from evichain.service.http import create_app
 from evichain.service.live.answers import Answers
-from evichain.service.live.following import Following
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
 from evichain.testing.traces import check_trace
@@ -24,7 +24,7 @@ RATED = [{"item": "0", "rating": 5}, {"item": 1, "rating": 1}, {"item": "2", "ra
 PAIRS = [("0", 5.0), ("1", 1.0), ("2", 4.0)]
 
 
-def test_recommends_what_the_model_does(ask: Caller, live: Following) -> None:
+def test_recommends_what_the_model_does(ask: Caller, live: StoreFollower) -> None:
     answers = Answers(live)
     found = ask("GET", "/v1/users/3/recommendations?n=4&reasons=true&caution=0.5").json()
     expected = answers.recommend(answers.user("3"), 4, caution=0.5, reasons=True)
@@ -40,7 +40,7 @@ def test_caution_is_refused_where_there_are_no_deviations(tmp_path: Path) -> Non
     model = REC("paper", prototype_users=8, prototype_items=8, **settings).fit(planted_blocks())
     with open_store(tmp_path / "a.db") as store:
         store.import_ratings(model.graph.to_ratings())
-        ask = Caller(create_app(Following(model, store), PATIENT))
+        ask = Caller(create_app(StoreFollower(model, store), PATIENT))
         for caution, status in ((0, 200), (0.5, 422)):
             path = f"/v1/users/3/recommendations?caution={caution}"
             body = {"ratings": RATED, "caution": caution}
@@ -49,7 +49,7 @@ def test_caution_is_refused_where_there_are_no_deviations(tmp_path: Path) -> Non
         assert "tells no deviations" in check_problem(found, 422)["detail"]
 
 
-def test_recommends_to_anyone_and_stores_nothing(ask: Caller, live: Following) -> None:
+def test_recommends_to_anyone_and_stores_nothing(ask: Caller, live: StoreFollower) -> None:
     before = live.store.version()
     body = {"ratings": RATED, "n": 5, "reasons": True, "without": ["1"]}
     found = ask("POST", "/v1/recommendations", json=body).json()["items"]
@@ -68,7 +68,7 @@ def test_what_is_seen_is_included_when_asked_for(ask: Caller) -> None:
     assert len(seen.json()["items"]) == len(everything.json()["items"]) + 3
 
 
-def test_predicts_what_the_model_does(ask: Caller, live: Following) -> None:
+def test_predicts_what_the_model_does(ask: Caller, live: StoreFollower) -> None:
     answers = Answers(live)
     for found, asker in (
         (ask("GET", "/v1/users/3/predictions?item=4&item=zz"), answers.user("3")),
@@ -85,7 +85,7 @@ def test_predicts_what_the_model_does(ask: Caller, live: Following) -> None:
         assert second["reason"] == "unknown item 'zz'"
 
 
-def test_items_are_found_named_and_compared(ask: Caller, live: Following) -> None:
+def test_items_are_found_named_and_compared(ask: Caller, live: StoreFollower) -> None:
     assert ask("GET", "/v1/items?search=AMELIE").json()["items"][0]["id"] == "1"
     found = ask("GET", "/v1/items/0").json()
     assert found["title"] == "Alien (1979)"
@@ -119,7 +119,7 @@ def test_an_item_that_was_popular_a_moment_ago_is_left_out(ask: Caller, store: S
 
 
 def test_popular_items_are_the_same_after_everything_was_built_anew(
-    ask: Caller, store: Store, live: Following
+    ask: Caller, store: Store, live: StoreFollower
 ) -> None:
     expected = ask("GET", "/v1/items?n=1000").json()["items"]
     store.delete([(row.user, row.item) for row in store.ratings_of(Side.ITEM, 0)])
@@ -195,7 +195,7 @@ def test_an_export_gives_its_place_back(ask: Caller) -> None:
         assert ask("GET", "/v1/export").status_code == 200
 
 
-def test_the_overview_counts(ask: Caller, store: Store, live: Following) -> None:
+def test_the_overview_counts(ask: Caller, store: Store, live: StoreFollower) -> None:
     ask("GET", "/v1/users/3/recommendations")
     ask("PUT", "/v1/users/eve/ratings/new", json={"rating": 4})
     ask("DELETE", "/v1/users/3")

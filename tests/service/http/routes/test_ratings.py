@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.service.http.conftest import Caller
-from tests.service.live.test_following import SMALL
+from tests.service.live.test_store_follower import SMALL
 
 from evichain import REC, Ratings
 from evichain.errors import DataError
 from evichain.ratings.side import Side
-from evichain.service.http import Settings, create_app
-from evichain.service.live.following import Following
+from evichain.service.http import ServiceSettings, create_app
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
 
@@ -38,11 +38,11 @@ def test_a_rating_is_durable_and_known_when_it_is_answered(
         (item, 5.0, item) for item in range(5)
     ]
     listed = ask("GET", "/v1/users/eve/recommendations?n=3").json()["items"]
-    fresh = Following(model, store).snapshot
+    fresh = StoreFollower(model, store).snapshot
     asker = fresh.stored_user(fresh.index(Side.USER, "eve"))
     seen = fresh.row(Side.USER, fresh.index(Side.USER, "eve"))[0].astype(np.int64)
     best = fresh.best(asker, 3, seen)
-    names = [str(fresh.rosters[Side.ITEM][place]) for place in best[0].tolist()]
+    names = [str(fresh.ids[Side.ITEM][place]) for place in best[0].tolist()]
     assert [entry["item"] for entry in listed] == names
     assert [entry["estimate"] for entry in listed] == pytest.approx(best[1].tolist(), abs=1e-5)
 
@@ -81,7 +81,7 @@ def test_a_rating_is_deleted_and_a_user_erased(ask: Caller, store: Store) -> Non
     for path in ("ratings", "recommendations", "predictions?item=1", "explanations/1"):
         assert ask("GET", f"/v1/users/eve/{path}").status_code == 404
     after = ask("GET", "/v1/users/3/recommendations?n=5").json()["items"]
-    for figure in ("estimate", "deviation"):
+    for figure in ("estimate", "std"):
         expected = pytest.approx([one[figure] for one in before], abs=1e-5)
         assert [one[figure] for one in after] == expected
 
@@ -141,7 +141,7 @@ def test_what_another_process_wrote_as_text_is_not_put_twice(ask: Caller, store:
 
 @pytest.mark.parametrize("settled", ["false", "true"])
 def test_what_is_wrong_in_the_store_is_not_the_fault_of_who_writes(
-    ask: Caller, live: Following, store: Store, settled: str, monkeypatch: pytest.MonkeyPatch
+    ask: Caller, live: StoreFollower, store: Store, settled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> None:
         raise DataError("users 41 and '41' are two", right="Delete one of them.")
@@ -168,11 +168,11 @@ def test_the_ends_of_a_scale_are_on_it_in_decimals_too(
 ) -> None:
     with open_store(tmp_path / "fractional.db") as store:
         store.import_ratings(fractional.graph.to_ratings())
-        live = Following(fractional, store)
+        live = StoreFollower(fractional, store)
         scale = live.snapshot.scale
         assert scale.low > 0.1
         assert scale.high != 3.7
-        ask = Caller(create_app(live, Settings(feedback_rating=0.1, timeout=600)))
+        ask = Caller(create_app(live, ServiceSettings(feedback_rating=0.1, timeout=600)))
         rated = [{"item": "0", "rating": 0.1}, {"item": "1", "rating": 3.7}]
         body = {"ratings": rated, "item": "2"}
         assert ask("POST", "/v1/explanations", json=body).status_code == 200

@@ -24,9 +24,9 @@ def router(service: Service) -> APIRouter:
                 models.Item(id=str(item), title=title, ratings=ratings)
                 for item, title, ratings in answers.search(text, n)
             ]
-        roster = answers.snapshot.rosters[Side.ITEM]
+        id_index = answers.snapshot.ids[Side.ITEM]
         popular = service.tally().most_rated(answers.snapshot, n)
-        return [details(answers, str(roster[place])) for place in popular]
+        return [details(answers, str(id_index[place])) for place in popular]
 
     def details(answers: Answers, item: str) -> models.ItemDetails:
         check_known(answers, item)

@@ -28,7 +28,7 @@ def router(service: Service) -> APIRouter:
                 item=str(one.item),
                 title=one.title,
                 estimate=one.estimate,
-                deviation=one.deviation,
+                std=one.std,
                 reason=None
                 if one.reason is None
                 else models.Reason(

@@ -127,14 +127,14 @@ def some(snapshot: Snapshot, side: Side, n: int, cursor: str) -> tuple[list[Id],
     """Some entities that have ratings, and the cursor of the next ones."""
     if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 12):
         raise DataError("this is no cursor", right="Give what the page before had.")
-    roster = snapshot.rosters[side]
+    id_index = snapshot.ids[side]
     found: list[Id] = []
     for index in range(int(cursor or 0), len(snapshot.rows[side])):
         if not len(snapshot.row(side, index)[0]):
             continue
         if len(found) == n:
             return found, str(index)
-        found.append(roster[index])
+        found.append(id_index[index])
     return found, ""
 
 

@@ -24,7 +24,7 @@ def router(service: Service) -> APIRouter:
         snapshot, found = service.live.snapshot, []
         for place in service.tally().most_rated(snapshot, n):
             mean = float(snapshot.row(Side.ITEM, place)[1].mean())
-            item = str(snapshot.rosters[Side.ITEM][place])
+            item = str(snapshot.ids[Side.ITEM][place])
             found.append(models.Score(id=item, score=mean))
         return found
 
@@ -91,7 +91,7 @@ def router(service: Service) -> APIRouter:
             if len(found) == n + offset:
                 break
             if len(snapshot.row(Side.ITEM, place)[0]):
-                item = str(snapshot.rosters[Side.ITEM][place])
+                item = str(snapshot.ids[Side.ITEM][place])
                 found.append(models.Score(id=item, score=place))
         return found[offset:]
 
@@ -104,11 +104,11 @@ def neighbours(snapshot: Snapshot, user: str, n: int) -> list[models.Score]:
     if index == UNKNOWN:
         raise UnknownEntityError(f"unknown user {user!r}")
     layer = snapshot.layers.get((1, Side.USER))
-    if layer is None or not layer.there[index]:
+    if layer is None or not layer.has_embedding[index]:
         return []
-    found, cosines = alike(layer.rows.whole(), layer.there.whole(), index, n)
-    roster = snapshot.rosters[Side.USER]
+    found, cosines = alike(layer.rows.whole(), layer.has_embedding.whole(), index, n)
+    id_index = snapshot.ids[Side.USER]
     return [
-        models.Score(id=str(roster[place]), score=cosine)
+        models.Score(id=str(id_index[place]), score=cosine)
         for place, cosine in zip(found.tolist(), cosines.tolist(), strict=True)
     ]

@@ -15,15 +15,15 @@ from evichain.kernels import Floats
 from evichain.model.chain import Chain
 from evichain.model.channels import BESIDE_STATE, PRIOR_RATINGS, ChannelGenerator
 from evichain.model.head import BaselineHead
-from evichain.model.inference import Ends
+from evichain.model.inference import HeadOutput
 from evichain.model.ops.cholesky import factor_size
-from evichain.model.ops.lanes import padded
 from evichain.model.ops.ridge import factorize_and_solve, padded_ridge
+from evichain.model.ops.simd import padded
 from evichain.ratings.side import Side
 
 
 @dataclass(frozen=True)
-class SingleUser:
+class FoldIn:
     """Makes the depth-0 embedding of a user, and what the head makes of it."""
 
     generator: ChannelGenerator
@@ -47,9 +47,9 @@ class SingleUser:
     def row(self, evidence: Floats, ratings: Floats) -> Floats:
         """The row behind which this evidence stands; there is some."""
         weights, (keys, values, _) = self.weights, self.generator.sizes
-        (mean, deviation), count = weights["unit"], len(ratings)
+        (mean, std), count = weights["unit"], len(ratings)
         shrinkage = weights["shrinkage"]
-        unexplained = (ratings - mean) / deviation - evidence[:, -1]
+        unexplained = (ratings - mean) / std - evidence[:, -1]
         own = unexplained.sum() / (count + shrinkage[0])
         residuals = unexplained - own
         projected = evidence[:, :-1] @ weights["project.weight"].T + weights["project.bias"]
@@ -69,21 +69,21 @@ class SingleUser:
         state += weights["last.weight"] @ np.maximum(hidden, 0)
         return np.concatenate([state, beside], dtype=np.float32)
 
-    def end(self, row: Floats) -> Ends:
+    def end(self, row: Floats) -> HeadOutput:
         """What the head makes of a row."""
-        head, (mean, deviation) = self.head, self.head["unit"]
+        head, (mean, std) = self.head, self.head["unit"]
         state = row[:-BESIDE_STATE]
-        turned = (head["form.weight"] @ state + head["form.bias"]) * (head["gain"] * deviation)
-        vector = np.concatenate([turned, (row[-1] * deviation + mean, 1.0)], dtype=np.float32)
-        weight, bias = (head[f"doubts.{int(Side.USER)}.{part}"] for part in ("weight", "bias"))
-        doubt = weight @ row + bias + 0.5 * math.log(deviation)
-        there = np.ones(1, np.bool_)
-        return Ends(
+        turned = (head["form.weight"] @ state + head["form.bias"]) * (head["gain"] * std)
+        vector = np.concatenate([turned, (row[-1] * std + mean, 1.0)], dtype=np.float32)
+        weight, bias = (head[f"log_stds.{int(Side.USER)}.{part}"] for part in ("weight", "bias"))
+        log_std = weight @ row + bias + 0.5 * math.log(std)
+        has_embedding = np.ones(1, np.bool_)
+        return HeadOutput(
             vectors=vector[np.newaxis],
             embeddings=state[np.newaxis],
-            doubts=doubt.astype(np.float32),
-            there=there,
-            told=there,
+            log_stds=log_std.astype(np.float32),
+            has_embedding=has_embedding,
+            answerable=has_embedding,
         )
 
     def _solved(self, keys: Floats, targets: Floats) -> Floats:

@@ -17,7 +17,7 @@ from evichain.ratings.side import Side
 _ALL: Flags = np.empty(0, np.bool_)
 
 
-class Crowd(NamedTuple):
+class EntitySample(NamedTuple):
     """Which users and which items belong to it, by index; all of a side where none is told.
 
     Flags rather than a rule, since every rating that is looked at asks for one.
@@ -27,13 +27,13 @@ class Crowd(NamedTuple):
     items: Flags
 
 
-EVERYONE = Crowd(_ALL, _ALL)
+EVERYONE = EntitySample(_ALL, _ALL)
 
 
-def draw_crowd(pool: Pool, size: int, seed: int) -> Crowd:
+def draw_entity_sample(pool: Pool, size: int, seed: int) -> EntitySample:
     """A crowd of about `size` users, and as many items, beside the prototypes; everyone for 0."""
     users, items = (_drawn_of(pool, side, size, seed) for side in Side)
-    return Crowd(users, items)
+    return EntitySample(users, items)
 
 
 def _drawn_of(pool: Pool, side: Side, size: int, seed: int) -> Flags:
@@ -55,7 +55,7 @@ def _draw(side: int, share: int, seed: np.uint64, out: Flags) -> None:
 
 
 @kernel
-def belongs(crowd: Crowd, side: int, entity: Int) -> bool:
+def belongs(entity_sample: EntitySample, side: int, entity: Int) -> bool:
     """Whether an entity of a side is in the crowd."""
-    flags = crowd.users if side == 0 else crowd.items
+    flags = entity_sample.users if side == 0 else entity_sample.items
     return len(flags) == 0 or bool(flags[entity])

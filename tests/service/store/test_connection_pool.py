@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from evichain.errors import StoreError, StoreUnavailableError
-from evichain.service.store import pool as module
-from evichain.service.store.pool import Pool
+from evichain.service.store import connection_pool as module
+from evichain.service.store.connection_pool import ConnectionPool
 
 
 class Line:
@@ -26,15 +26,17 @@ def lines() -> list[Line]:
 
 
 @pytest.fixture
-def pool(lines: list[Line]) -> Pool[Line]:
+def pool(lines: list[Line]) -> ConnectionPool[Line]:
     def connect() -> Line:
         lines.append(Line())
         return lines[-1]
 
-    return Pool(connect, lambda line: line.open, 2, "store")
+    return ConnectionPool(connect, lambda line: line.open, 2, "store")
 
 
-def test_one_after_the_other_share_a_connection(pool: Pool[Line], lines: list[Line]) -> None:
+def test_one_after_the_other_share_a_connection(
+    pool: ConnectionPool[Line], lines: list[Line]
+) -> None:
     for _ in range(3):
         with pool.use():
             pass
@@ -42,7 +44,7 @@ def test_one_after_the_other_share_a_connection(pool: Pool[Line], lines: list[Li
 
 
 def test_at_once_each_has_its_own_and_too_many_are_told(
-    pool: Pool[Line], lines: list[Line], monkeypatch: pytest.MonkeyPatch
+    pool: ConnectionPool[Line], lines: list[Line], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.01)
     with pool.use() as one, pool.use() as two:
@@ -53,7 +55,7 @@ def test_at_once_each_has_its_own_and_too_many_are_told(
         assert len(lines) == 2
 
 
-def test_who_comes_too_early_gets_one_later(pool: Pool[Line], lines: list[Line]) -> None:
+def test_who_comes_too_early_gets_one_later(pool: ConnectionPool[Line], lines: list[Line]) -> None:
     with pool.use():
         holding = pool.use()
         holding.__enter__()
@@ -64,7 +66,9 @@ def test_who_comes_too_early_gets_one_later(pool: Pool[Line], lines: list[Line])
     assert len(lines) == 2
 
 
-def test_after_an_error_a_connection_is_not_used_again(pool: Pool[Line], lines: list[Line]) -> None:
+def test_after_an_error_a_connection_is_not_used_again(
+    pool: ConnectionPool[Line], lines: list[Line]
+) -> None:
     for _ in range(5):
         with pytest.raises(ZeroDivisionError), pool.use():
             1 / 0  # noqa: B018
@@ -73,7 +77,9 @@ def test_after_an_error_a_connection_is_not_used_again(pool: Pool[Line], lines: 
         assert line.open
 
 
-def test_one_that_went_away_while_idle_is_replaced(pool: Pool[Line], lines: list[Line]) -> None:
+def test_one_that_went_away_while_idle_is_replaced(
+    pool: ConnectionPool[Line], lines: list[Line]
+) -> None:
     with pool.use() as line:
         pass
     line.open = False
@@ -85,14 +91,14 @@ def test_a_connection_that_cannot_be_made_takes_no_place() -> None:
     def connect() -> Line:
         raise StoreUnavailableError("no server")
 
-    pool = Pool(connect, lambda line: True, 1, "store")
+    pool = ConnectionPool(connect, lambda line: True, 1, "store")
     for _ in range(3):
         with pytest.raises(StoreUnavailableError, match="no server"):
             using(pool)
 
 
 def test_closing_closes_what_is_idle_and_later_the_rest(
-    pool: Pool[Line], lines: list[Line]
+    pool: ConnectionPool[Line], lines: list[Line]
 ) -> None:
     with pool.use(), pool.use():
         pass
@@ -104,12 +110,14 @@ def test_closing_closes_what_is_idle_and_later_the_rest(
         using(pool)
 
 
-def test_a_child_process_may_not_use_it(pool: Pool[Line], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_process_may_not_use_it(
+    pool: ConnectionPool[Line], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "getpid", lambda: 0)
     with pytest.raises(StoreError, match="opened by another process"):
         using(pool)
 
 
-def using(pool: Pool[Line]) -> None:
+def using(pool: ConnectionPool[Line]) -> None:
     with pool.use():
         pass

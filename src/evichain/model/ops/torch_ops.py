@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import embedding
 from torch.utils.checkpoint import checkpoint
 
-from evichain.evidence.settling import Layout
+from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Ints, Longs
 
 _PLACES = 1 << 20

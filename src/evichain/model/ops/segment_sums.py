@@ -12,10 +12,10 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from evichain.evidence.settling import Layout
+from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
-from evichain.model.ops import ordinary
-from evichain.model.ops.lanes import add_row, dot_rows, padded, padded_rows
+from evichain.model.ops import torch_ops
+from evichain.model.ops.simd import add_row, dot_rows, padded, padded_rows
 
 
 def totals(
@@ -23,7 +23,7 @@ def totals(
     weighted: Tensor,
     below: Tensor,
     own: Tensor,
-    layout: Layout | ordinary.Tables,
+    layout: Layout | torch_ops.Tables,
 ) -> tuple[Tensor, Tensor]:
     """`sum plain[y]` and `sum (r - below[y] - own[x]) weighted[y]` over the evidence (y, r) of x.
 
@@ -35,8 +35,8 @@ def totals(
     if not plain.shape[1] + weighted.shape[1]:
         nothing = plain.new_empty(len(own), 0)  # and no walk over the links to find that out
         return nothing, nothing
-    if isinstance(layout, ordinary.Tables):
-        return ordinary.totals(plain, weighted, below, own, layout)
+    if isinstance(layout, torch_ops.Tables):
+        return torch_ops.totals(plain, weighted, below, own, layout)
     values = torch.cat([padded_rows(plain), padded_rows(weighted)], dim=1)
     begin = padded(plain.shape[1])
     sums: Tensor = _Totals.apply(values, below, own, begin, layout)  # type: ignore[no-untyped-call]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import policies, pools
 
-from evichain.evidence.aside import are_aside, positions_aside, set_aside
+from evichain.evidence.holdout import are_held_out, held_out_positions, hold_out
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import STABLE, selected
@@ -23,14 +23,14 @@ FRACTIONS = st.sampled_from([0.0, 0.3, 0.9])
 def test_what_is_set_aside_is_in_no_evidence(
     pool: Pool, policy: Policy, fraction: float, lot: int, seed: int
 ) -> None:
-    aside = set_aside(fraction, lot)
+    holdout = hold_out(fraction, lot)
     graph = pool.graph
-    users, items, _ = graph.pairs(positions_aside(graph, aside))
+    users, items, _ = graph.pairs(held_out_positions(graph, holdout))
     hidden = set(zip(users.tolist(), items.tolist(), strict=True))
     for side in Side:
         for entity in range(len(graph.ids[side])):
             for draw in (STABLE, seed):
-                found, _ = selected(replace(pool, aside=aside), policy, side, entity, 0, draw)
+                found, _ = selected(replace(pool, holdout=holdout), policy, side, entity, 0, draw)
                 pairs = [(entity, o) if side is Side.USER else (o, entity) for o in found.tolist()]
                 assert not hidden & set(pairs)
 
@@ -38,15 +38,15 @@ def test_what_is_set_aside_is_in_no_evidence(
 @settings(max_examples=40)
 @given(pools(), FRACTIONS, st.integers(0, 5))
 def test_positions_are_those_of_the_pairs(pool: Pool, fraction: float, lot: int) -> None:
-    aside, graph = set_aside(fraction, lot), pool.graph
+    holdout, graph = hold_out(fraction, lot), pool.graph
     users, items, _ = graph.pairs(np.arange(len(graph)))
-    expected = np.flatnonzero(are_aside(aside, users, items))
-    assert positions_aside(graph, aside).tolist() == expected.tolist()
+    expected = np.flatnonzero(are_held_out(holdout, users, items))
+    assert held_out_positions(graph, holdout).tolist() == expected.tolist()
 
 
 def test_the_share_is_the_fraction_and_seeds_differ() -> None:
     graph = Graph.build(planted_blocks(200, 200))
-    found = [set(positions_aside(graph, set_aside(0.2, seed)).tolist()) for seed in (1, 2)]
+    found = [set(held_out_positions(graph, hold_out(0.2, seed)).tolist()) for seed in (1, 2)]
     for positions in found:
         assert abs(len(positions) / len(graph) - 0.2) < 0.02
     assert len(found[0] & found[1]) < 0.06 * len(graph)

@@ -15,33 +15,33 @@ from evichain.ratings.hashing import mix
 from evichain.ratings.side import Side
 
 
-class Aside(NamedTuple):
+class Holdout(NamedTuple):
     """How many of 2**32 pairs are set aside; which ones is drawn by `seed`."""
 
     share: int
     seed: int
 
 
-NOTHING_ASIDE = Aside(0, 0)
+NO_HOLDOUT = Holdout(0, 0)
 
 
-def set_aside(fraction: float, seed: int) -> Aside:
+def hold_out(fraction: float, seed: int) -> Holdout:
     """Set a fraction of all pairs aside."""
-    return Aside(int(fraction * 2**32), seed)
+    return Holdout(int(fraction * 2**32), seed)
 
 
-def are_aside(aside: Aside, users: Ints, items: Ints) -> Flags:
+def are_held_out(holdout: Holdout, users: Ints, items: Ints) -> Flags:
     """Which of these pairs are set aside."""
     out = np.empty(len(users), np.bool_)
-    _mark(aside, users, items, out)
+    _mark(holdout, users, items, out)
     return out
 
 
-def positions_aside(graph: Graph, aside: Aside) -> Longs:
+def held_out_positions(graph: Graph, holdout: Holdout) -> Longs:
     """Where the user rows of a graph hold pairs that are set aside."""
     rows = graph.rows[Side.USER]
-    out = np.empty(_find(aside, rows.indptr, rows.indices, np.empty(0, np.int64)), np.int64)
-    _find(aside, rows.indptr, rows.indices, out)
+    out = np.empty(_find(holdout, rows.indptr, rows.indices, np.empty(0, np.int64)), np.int64)
+    _find(holdout, rows.indptr, rows.indices, out)
     return out
 
 
@@ -59,19 +59,21 @@ def drawn(key: Int, share: int, seed: int) -> bool:
 
 
 @kernel
-def _mark(aside: Aside, users: Ints, items: Ints, out: Flags) -> None:
+def _mark(holdout: Holdout, users: Ints, items: Ints, out: Flags) -> None:
     for i in range(len(users)):
         key = pair_key(0, np.int64(users[i]), np.int64(items[i]))
-        out[i] = drawn(key, aside.share, aside.seed)
+        out[i] = drawn(key, holdout.share, holdout.seed)
 
 
 @kernel
-def _find(aside: Aside, indptr: Longs, indices: Ints, out: Longs) -> int:
+def _find(holdout: Holdout, indptr: Longs, indices: Ints, out: Longs) -> int:
     """Write the positions into `out`, as far as there is room; return how many there are."""
     found = 0
     for user in range(len(indptr) - 1):
         for i in range(indptr[user], indptr[user + 1]):
-            if drawn(pair_key(0, np.int64(user), np.int64(indices[i])), aside.share, aside.seed):
+            if drawn(
+                pair_key(0, np.int64(user), np.int64(indices[i])), holdout.share, holdout.seed
+            ):
                 if found < len(out):
                     out[found] = i
                 found += 1

@@ -39,7 +39,7 @@ class Growing:
         return self._room[: self._length]
 
 
-class Roster:
+class IdIndex:
     """The entities of one side that have been met: ids, keys and prototype numbers by index.
 
     An id is known by its text: 7 and "7" are the same.

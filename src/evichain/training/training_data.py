@@ -7,7 +7,7 @@ memory, stays whole: a hashed share of its pairs is set aside (`evidence.aside`)
 from dataclasses import dataclass, replace
 
 from evichain.errors import SettingsError
-from evichain.evidence.aside import NOTHING_ASIDE, positions_aside, set_aside
+from evichain.evidence.holdout import NO_HOLDOUT, held_out_positions, hold_out
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Ints
 from evichain.ratings.graph import Graph
@@ -23,7 +23,7 @@ FEWEST_TO_CUT = 100
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingData:
     """The pool to learn from and the ratings to watch, which are in none of its evidence."""
 
     pool: Pool
@@ -33,13 +33,13 @@ class Material:
     def whole(self) -> Pool:
         """The pool with the ratings that were watched, for when all is learned."""
         if self._held is None:
-            return replace(self.pool, aside=NOTHING_ASIDE)
+            return replace(self.pool, holdout=NO_HOLDOUT)
         return Pool.of(self.pool.graph.extended(self._held), self.pool.ids)
 
 
 def prepare(
     source: Ratings | Graph, prototypes: tuple[int, int], validation: float, seed: int
-) -> Material:
+) -> TrainingData:
     """Ratings made ready to be learned from.
 
     Args:
@@ -54,19 +54,19 @@ def prepare(
     seed = (seed + _VALIDATION_SEED) % 2**63
     if isinstance(source, Graph):
         pool = Pool.most_rated(source, prototypes)
-        return _hidden(pool, validation, seed) if cut else Material(pool)
+        return _hidden(pool, validation, seed) if cut else TrainingData(pool)
     if not cut:
-        return Material(Pool.most_rated(Graph.build(source), prototypes))
+        return TrainingData(Pool.most_rated(Graph.build(source), prototypes))
     parted = random_split(source, 1 - validation, seed)
     pool, held = Pool.most_rated(Graph.build(parted.train), prototypes), parted.test
     users, items = (pool.graph.ids[side].index(held.frame[side.column]) for side in Side)
-    return Material(pool, (users, items, held.frame["rating"].to_numpy()), held)
+    return TrainingData(pool, (users, items, held.frame["rating"].to_numpy()), held)
 
 
-def _hidden(pool: Pool, validation: float, seed: int) -> Material:
-    aside = set_aside(validation, seed)
-    positions = positions_aside(pool.graph, aside)
+def _hidden(pool: Pool, validation: float, seed: int) -> TrainingData:
+    holdout = hold_out(validation, seed)
+    positions = held_out_positions(pool.graph, holdout)
     # A draw may take none, or all, of a few ratings; then there is nothing to watch.
     if not 0 < len(positions) < len(pool.graph):
-        return Material(pool)
-    return Material(replace(pool, aside=aside), pool.graph.pairs(positions))
+        return TrainingData(pool)
+    return TrainingData(replace(pool, holdout=holdout), pool.graph.pairs(positions))

@@ -25,7 +25,7 @@ class Closable(Protocol):
 Connection = TypeVar("Connection", bound=Closable)
 
 
-class Pool(Generic[Connection]):
+class ConnectionPool(Generic[Connection]):
     """At most `size` connections.
 
     Args:

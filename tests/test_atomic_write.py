@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evichain.places import beside, file_beside
+from evichain.atomic_write import beside, file_beside
 
 Way = Callable[[Path], AbstractContextManager[Path]]
 both = pytest.mark.parametrize("way", [beside, file_beside])

@@ -20,7 +20,7 @@ from evichain.service.live.recent import Recent
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.titles import Titles
 from evichain.service.store import Store
-from evichain.service.store.kinds import integer
+from evichain.service.store.id_types import integer
 from evichain.service.store.rows import Change as Stored
 from evichain.service.store.rows import Erased, Rated, Titled, Unrated
 
@@ -36,7 +36,7 @@ _OFF_SCALE = "ratings in the store are off the model's scale, and count as its e
 log = logging.getLogger("evichain.live")
 
 
-class Following:
+class StoreFollower:
     """The ratings of a store behind a trained model, up to date.
 
     Whoever wrote to the store calls `catch_up`, and finds it in the next `snapshot`; whoever needs
@@ -102,10 +102,10 @@ class Following:
 
         An id that could be an integer is one, unless those of its side are text.
         """
-        roster = self.snapshot.rosters[side]
-        index = roster.index(text)
+        id_index = self.snapshot.ids[side]
+        index = id_index.index(text)
         if index != UNKNOWN:
-            return int(text) if text in self._integers[side] else roster[index]
+            return int(text) if text in self._integers[side] else id_index[index]
         number = integer(text) if self.model.graph.ids[side].integers else None
         return text if number is None else number
 

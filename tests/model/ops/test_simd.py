@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evichain.kernels import Floats, fast_kernel
-from evichain.model.ops.lanes import LANES, add_row, copy_row, dot_rows
+from evichain.model.ops.simd import LANES, add_row, copy_row, dot_rows
 
 
 @fast_kernel

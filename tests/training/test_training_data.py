@@ -8,17 +8,17 @@ import pytest
 
 from evichain import REC
 from evichain.errors import DataError, ModelError
-from evichain.evidence.aside import NOTHING_ASIDE, are_aside
+from evichain.evidence.holdout import NO_HOLDOUT, are_held_out
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.testing import planted_blocks
-from evichain.training.material import prepare
 from evichain.training.pretraining import prototype_block
 from evichain.training.settings import TrainingSettings
 from evichain.training.trainer import make_batch
+from evichain.training.training_data import prepare
 
 SMALL = {"iterations": 60, "batch_size": 128, "embedding_size": 4, "width": 16, "max_depth": 2}
 
@@ -29,11 +29,11 @@ def test_a_graph_is_parted_without_a_copy() -> None:
     assert material.pool.graph is graph
     assert material.validation is not None
     users, items, ratings = material.validation
-    assert are_aside(material.pool.aside, users, items).all()
+    assert are_held_out(material.pool.holdout, users, items).all()
     assert abs(len(users) / len(graph) - 0.1) < 0.02
     pairs = zip(users.tolist(), items.tolist(), strict=True)
     assert ratings.tolist() == [dict(graph.rated(Side.USER, u))[i] for u, i in pairs]
-    assert material.whole().aside == NOTHING_ASIDE
+    assert material.whole().holdout == NO_HOLDOUT
     assert material.whole().graph is graph
 
 
@@ -46,11 +46,11 @@ def test_batches_and_prototypes_leave_out_what_is_watched() -> None:
     assert 60 < len(batch.ratings) < 140
     single = TrainingSettings(batch_size=1)
     assert all(len(make_batch(pool, everyone, single, step).ratings) == 1 for step in range(20))
-    whole = prototype_block(replace(pool, aside=NOTHING_ASIDE))
+    whole = prototype_block(replace(pool, holdout=NO_HOLDOUT))
     parted = prototype_block(pool)
     assert 0.3 * len(whole[0]) < len(parted[0]) < 0.7 * len(whole[0])
     index = [graph.ids[side].index(pool.ids[side]) for side in Side]
-    assert not are_aside(pool.aside, index[0][parted[0]], index[1][parted[1]]).any()
+    assert not are_held_out(pool.holdout, index[0][parted[0]], index[1][parted[1]]).any()
 
 
 def test_the_largest_seed_parts_as_well_as_any() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import pools
 
-from evichain.evidence.crowd import EVERYONE, belongs, draw_crowd
+from evichain.evidence.entity_sample import EVERYONE, belongs, draw_entity_sample
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import hide, selected
@@ -23,33 +23,33 @@ def a_pool() -> Pool:
 
 
 def test_a_crowd_is_about_as_large_as_asked_for_on_each_side() -> None:
-    crowd = draw_crowd(a_pool(), 500, seed=7)
-    users = sum(belongs(crowd, Side.USER, user) for user in range(2_000))
+    entity_sample = draw_entity_sample(a_pool(), 500, seed=7)
+    users = sum(belongs(entity_sample, Side.USER, user) for user in range(2_000))
     assert 400 < users < 600
-    assert all(belongs(crowd, Side.ITEM, item) for item in range(300))
+    assert all(belongs(entity_sample, Side.ITEM, item) for item in range(300))
 
 
 def test_another_seed_draws_another_crowd() -> None:
-    first, second = (draw_crowd(a_pool(), 1_000, seed=seed) for seed in (1, 2))
+    first, second = (draw_entity_sample(a_pool(), 1_000, seed=seed) for seed in (1, 2))
     differing = sum(belongs(first, 0, user) != belongs(second, 0, user) for user in range(2_000))
     assert 800 < differing < 1_200
 
 
 def test_a_crowd_of_none_is_everyone() -> None:
-    assert draw_crowd(a_pool(), 0, seed=1) == EVERYONE
+    assert draw_entity_sample(a_pool(), 0, seed=1) == EVERYONE
     assert all(belongs(EVERYONE, side, entity) for side in Side for entity in (0, 299))
 
 
 @settings(max_examples=50)
 @given(pools(), st.integers(1, 10), st.integers(1, 2**62))
 def test_evidence_is_in_the_crowd_or_a_prototype(pool: Pool, size: int, seed: int) -> None:
-    crowd = draw_crowd(pool, size, seed)
-    hidden = hide(NOBODY, NOBODY, crowd=crowd)
+    entity_sample = draw_entity_sample(pool, size, seed)
+    hidden = hide(NOBODY, NOBODY, entity_sample=entity_sample)
     for side in Side:
         slot = pool.sides[side.opposite].slot
         for entity in range(len(pool.graph.ids[side])):
             rated, _ = pool.graph.rows[side].row(entity)
-            asked = [other for other in rated if belongs(crowd, side.opposite, other)]
+            asked = [other for other in rated if belongs(entity_sample, side.opposite, other)]
             assert all(other in asked for other in rated if slot[other] >= 0)
             found, _ = selected(pool, Policy(), side, entity, 0, seed, hidden)
             assert sorted(found) == sorted(asked)

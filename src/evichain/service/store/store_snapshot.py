@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evichain.ratings.ids import Id
 
 
-class Snapshot:
+class StoreSnapshot:
     """What a store held at `version`, whatever is written meanwhile.
 
     It can be read as long as the `with` lasts that gave it, by one thread at a time.

@@ -19,7 +19,7 @@ ASKER = -1
 
 
 @dataclass(frozen=True)
-class BehindSnapshot:
+class SnapshotSource:
     """The embeddings below the prediction of an item for someone with these ratings.
 
     Attributes:
@@ -54,7 +54,7 @@ class BehindSnapshot:
     def who(self, side: Side, depth: int, place: int) -> tuple[Id, str, bool]:
         if place == ASKER:
             return self.name, str(self.name), self.stored is not None
-        roster = self.snapshot.rosters[side]
-        found = roster[place]
-        stored = bool(roster.slot[place] >= 0) and self.snapshot.policy.stored(depth)
+        id_index = self.snapshot.ids[side]
+        found = id_index[place]
+        stored = bool(id_index.slot[place] >= 0) and self.snapshot.policy.stored(depth)
         return found, self.title(found) if side is Side.ITEM else str(found), stored

@@ -9,12 +9,12 @@ import torch
 from tests.layouts import a_layout
 from torch import Tensor
 
-from evichain.evidence.settling import Layout
-from evichain.model.ops import ordinary
+from evichain.evidence.plan_layout import Layout
+from evichain.model.ops import torch_ops
 from evichain.model.ops.means import evidence_mean, spread
-from evichain.model.ops.ordinary import Tables
 from evichain.model.ops.ridge import solve
-from evichain.model.ops.totals import totals
+from evichain.model.ops.segment_sums import totals
+from evichain.model.ops.torch_ops import Tables
 
 
 def everything(layout: Layout | Tables, inputs: list[Tensor]) -> list[Tensor]:
@@ -34,7 +34,7 @@ def everything(layout: Layout | Tables, inputs: list[Tensor]) -> list[Tensor]:
 
 @pytest.mark.parametrize("places", [1, 100, 1 << 20])
 def test_they_agree_with_the_kernels(monkeypatch: pytest.MonkeyPatch, places: int) -> None:
-    monkeypatch.setattr(ordinary, "_PLACES", places)
+    monkeypatch.setattr(torch_ops, "_PLACES", places)
     torch.manual_seed(0)
     layout = a_layout(50, 60, 1500)
     tables = Tables.of(layout, torch.device("cpu"))

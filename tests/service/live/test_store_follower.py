@@ -13,10 +13,10 @@ import pytest
 from evichain import REC
 from evichain.ratings.side import Side
 from evichain.service.http.logs import JsonLines, PlainLines
-from evichain.service.live import following
+from evichain.service.live import store_follower
 from evichain.service.live.engine import LiveEngine
-from evichain.service.live.following import Following
 from evichain.service.live.snapshot import Snapshot
+from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
 
@@ -52,13 +52,13 @@ def estimates(snapshot: Snapshot, user: object, items: range) -> np.ndarray:
 
 
 def test_begins_where_the_store_is(model: REC, store: Store) -> None:
-    found = estimates(Following(model, store).snapshot, 3, range(10))
+    found = estimates(StoreFollower(model, store).snapshot, 3, range(10))
     expected = model.predict(3, list(range(10))).estimates
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_a_rating_is_known_at_once_and_the_same_after_a_restart(model: REC, store: Store) -> None:
-    live = Following(model, store)
+    live = StoreFollower(model, store)
     before = estimates(live.snapshot, "eve", range(8))
     for item, rating in ((0, 5.0), (1, 1.0), (2, 5.0)):
         store.put([("eve", item, rating)])
@@ -68,7 +68,7 @@ def test_a_rating_is_known_at_once_and_the_same_after_a_restart(model: REC, stor
     after = estimates(live.settle(), "eve", range(8))
     assert np.abs(after - before).max() > 1e-3
     np.testing.assert_allclose(
-        after, estimates(Following(model, store).snapshot, "eve", range(8)), atol=1e-5
+        after, estimates(StoreFollower(model, store).snapshot, "eve", range(8)), atol=1e-5
     )
     assert live.recent.count == 3
     store.erase("eve")
@@ -79,11 +79,11 @@ def test_a_rating_is_known_at_once_and_the_same_after_a_restart(model: REC, stor
 def test_what_is_off_the_scale_in_a_store_counts_as_its_ends(
     model: REC, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    live = Following(model, store)
+    live = StoreFollower(model, store)
     for rating in (5.0, 77.0):
         store.put([("eve", 0, rating)])
         found = estimates(live.settle(), "eve", range(8))
-        again = estimates(Following(model, store).snapshot, "eve", range(8))
+        again = estimates(StoreFollower(model, store).snapshot, "eve", range(8))
         np.testing.assert_allclose(again, found, atol=1e-5)
         if rating == 5.0:
             expected = found
@@ -98,7 +98,7 @@ def test_what_is_off_the_scale_in_a_store_counts_as_its_ends(
 
 
 def test_follows_what_others_write(model: REC, store: Store, tmp_path: Path) -> None:
-    live = Following(model, store)
+    live = StoreFollower(model, store)
     live.start()
     try:
         with open_store(str(tmp_path / "ratings.db")) as other:
@@ -112,14 +112,14 @@ def test_follows_what_others_write(model: REC, store: Store, tmp_path: Path) -> 
     assert live.snapshot.index(Side.ITEM, 77) >= 0
     np.testing.assert_allclose(
         estimates(live.snapshot, 3, range(78)),
-        estimates(Following(model, store).snapshot, 3, range(78)),
+        estimates(StoreFollower(model, store).snapshot, 3, range(78)),
         atol=1e-5,
     )
     assert live.titles.search("new", 5, lambda item: 0) == [77]
 
 
 def test_many_may_write_and_read_while_all_follows(model: REC, store: Store) -> None:
-    live, done = Following(model, store), Event()
+    live, done = StoreFollower(model, store), Event()
     live.start()
 
     def write(who: int) -> None:
@@ -164,7 +164,7 @@ def test_many_may_write_and_read_while_all_follows(model: REC, store: Store) -> 
             time.sleep(0.01)
     finally:
         live.stop()
-    found, fresh = live.snapshot, Following(model, store).snapshot
+    found, fresh = live.snapshot, StoreFollower(model, store).snapshot
     for user in (0, 3, "guest 1"):
         np.testing.assert_allclose(
             estimates(found, user, range(50)), estimates(fresh, user, range(50)), atol=1e-5
@@ -173,7 +173,7 @@ def test_many_may_write_and_read_while_all_follows(model: REC, store: Store) -> 
 
 def test_stops_whatever_it_is_at(model: REC, store: Store) -> None:
     for number in range(20):
-        live = Following(model, store)
+        live = StoreFollower(model, store)
         live.start()
         store.put([(3, number, 1.0)])
         live.catch_up()
@@ -181,7 +181,7 @@ def test_stops_whatever_it_is_at(model: REC, store: Store) -> None:
 
 
 def test_tells_of_every_version(model: REC, store: Store) -> None:
-    live, told = Following(model, store), list[tuple[int, int]]()
+    live, told = StoreFollower(model, store), list[tuple[int, int]]()
     live.on_change = lambda snapshot: told.append((snapshot.version, snapshot.settled))
     before = live.snapshot.version
     store.put([(3, 5, 1.0)])
@@ -193,7 +193,7 @@ def test_tells_of_every_version(model: REC, store: Store) -> None:
 def test_tells_of_what_was_built_anew_and_never_again_of_what_that_replaced(
     model: REC, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    live, told, settle = Following(model, store), list[tuple[int, int]](), LiveEngine.settle
+    live, told, settle = StoreFollower(model, store), list[tuple[int, int]](), LiveEngine.settle
     live.on_change = lambda snapshot: told.append((snapshot.version, snapshot.settled))
     before = live.snapshot.version
 
@@ -211,7 +211,7 @@ def test_tells_of_what_was_built_anew_and_never_again_of_what_that_replaced(
 
 
 def test_starts_again_when_the_log_was_trimmed(model: REC, store: Store) -> None:
-    live = Following(model, store)
+    live = StoreFollower(model, store)
     store.put([(3, 5, 1.0), ("zoe", 5, 1.0)])
     store.trim(store.version() + 1)
     assert live.catch_up().version == store.version()
@@ -224,7 +224,7 @@ def test_notices_a_store_that_went_back(
     """As one does that is put back from a back-up, for a backend that keeps its connections."""
     before = store.version()
     store.put([("zoe", 5, 1.0)])
-    live = Following(model, store)
+    live = StoreFollower(model, store)
     assert live.snapshot.version == before + 1
     with store._writing() as session:
         for statement in (
@@ -233,7 +233,7 @@ def test_notices_a_store_that_went_back(
             "UPDATE evichain_state SET version = version - 1",
         ):
             session.change(statement)
-    monkeypatch.setattr(following, "_WAIT", 0.01)
+    monkeypatch.setattr(store_follower, "_WAIT", 0.01)
     live.start()
     try:
         deadline = time.monotonic() + 60
@@ -247,18 +247,18 @@ def test_notices_a_store_that_went_back(
 
 def test_begins_with_nothing(model: REC, tmp_path: Path) -> None:
     with open_store(str(tmp_path / "empty.db")) as store:
-        live = Following(model, store)
+        live = StoreFollower(model, store)
         assert live.snapshot.index(Side.USER, 3) < 0
         store.put([(user, item, 4.0) for user in range(4) for item in range(5)])
         live.settle()
-        fresh = Following(model, store).snapshot
+        fresh = StoreFollower(model, store).snapshot
         np.testing.assert_allclose(
             estimates(live.snapshot, 2, range(7)), estimates(fresh, 2, range(7)), atol=1e-5
         )
 
 
 def test_ids_keep_to_the_kind_of_their_side(model: REC, store: Store) -> None:
-    live = Following(model, store)
+    live = StoreFollower(model, store)
     assert live.native(Side.USER, "3") == 3
     assert live.native(Side.USER, "9999") == 9999
     assert live.native(Side.USER, "03") == "03"
@@ -267,18 +267,18 @@ def test_ids_keep_to_the_kind_of_their_side(model: REC, store: Store) -> None:
 
 def test_ids_keep_their_kind_when_others_of_their_side_are_text(model: REC, store: Store) -> None:
     store.put([("eve", 1, 3.0)])
-    live = Following(model, store)
+    live = StoreFollower(model, store)
     assert live.native(Side.USER, "3") == 3
     assert live.native(Side.USER, "eve") == "eve"
     store.put([(live.native(Side.USER, "3"), 1, 4.0)])
     live.catch_up()
-    assert Following(model, store).snapshot.version == store.version()
+    assert StoreFollower(model, store).snapshot.version == store.version()
 
 
 def test_goes_on_following_after_a_fault(
     model: REC, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    live, wait, failed = Following(model, store), store.wait, Event()
+    live, wait, failed = StoreFollower(model, store), store.wait, Event()
 
     def broken_once(version: int, timeout: float) -> int:
         if not failed.is_set():
@@ -287,7 +287,7 @@ def test_goes_on_following_after_a_fault(
         return wait(version, timeout)
 
     monkeypatch.setattr(store, "wait", broken_once)
-    monkeypatch.setattr(following, "_WAIT", 0.01)
+    monkeypatch.setattr(store_follower, "_WAIT", 0.01)
     live.start()
     try:
         failed.wait()

@@ -1,7 +1,7 @@
 import pytest
 
 from evichain.errors import SettingsError
-from evichain.experiments.frame import Cell, Measured, Request, Results, key_of
+from evichain.experiments.experiment import Cell, Measured, Request, Results, key_of
 from evichain.experiments.sources import Source
 
 

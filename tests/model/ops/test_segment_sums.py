@@ -2,7 +2,7 @@ import pytest
 import torch
 from tests.layouts import a_layout, links_of
 
-from evichain.model.ops.totals import totals
+from evichain.model.ops.segment_sums import totals
 
 
 @pytest.mark.parametrize(("plain", "weighted"), [(0, 1), (3, 5), (16, 17)])

@@ -14,7 +14,7 @@ from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 
 
-class Behind(Protocol):
+class EvidenceSource(Protocol):
     """The embeddings below one prediction, each at a place of its side and depth."""
 
     @property
@@ -40,7 +40,7 @@ class Behind(Protocol):
 
 
 @dataclass(frozen=True)
-class BehindPlan:
+class PlanSource:
     """A plan of one request with its rows; places are rows of blocks."""
 
     pool: Pool
