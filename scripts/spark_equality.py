@@ -55,7 +55,7 @@ def _compare(known: REC, model: Path, ratings: Path, out: Path, master: str) -> 
     said = {"master": master, **json.loads(done.stdout)}
     worst = 0.0
     for side in Side:
-        made, right = both_ways(known.engine, out, side)
+        made, right = both_ways(known.backend, out, side)
         apart = np.abs(made - right)
         worst = max(worst, float((apart / (1 + np.abs(right))).max()))
         said[side.noun] = {

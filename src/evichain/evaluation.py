@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evichain.arguments import as_ratings
+from evichain.answering.arguments import as_ratings
 from evichain.errors import DataError
 from evichain.kernels import Floats
 from evichain.protocol import COVERAGE, Recommender, stds_for

@@ -1,5 +1,6 @@
 """The estimator that users import: fit, predict, recommend, similar_items, explain, add."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -9,28 +10,41 @@ import numpy as np
 import polars as pl
 import torch
 
-from evichain.arguments import (
+from evichain.answering import answers
+from evichain.answering.arguments import (
     as_later,
     as_ratings,
     as_source,
-    guest,
+    broadcast,
     how_many,
+    is_guest,
     is_id,
-    known,
     listed,
 )
-from evichain.engine import Engine
-from evichain.errors import DataError, ModelError, NotFittedError, SettingsError
+from evichain.answering.asker import (
+    Asker,
+    Guest,
+    find_user,
+    make_guest,
+)
+from evichain.answering.graph_backend import GraphBackend
+from evichain.answering.many import lists_for_users, seen_pairs
+from evichain.errors import DataError, ModelError, NotFittedError, SettingsError, UnknownEntityError
 from evichain.evaluation import Evaluation, evaluate
 from evichain.evidence.pool import Pool
-from evichain.evidence.trace import Piece, Trace
-from evichain.kernels import Ints
+from evichain.evidence.trace import Trace
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
-from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
-from evichain.ranking import Ranking
+from evichain.protocol import (
+    ManyIds,
+    Prediction,
+    Predictions,
+    Recommendations,
+    SimilarItems,
+)
+from evichain.ranking import Ranking, rank
 from evichain.ratings.graph import Graph
-from evichain.ratings.ids import Id
+from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
@@ -38,8 +52,6 @@ from evichain.saving import Saved, load_model, save_model
 from evichain.training.device import device_named
 from evichain.training.trainer import Trainer
 from evichain.training.training_data import prepare
-
-Guest = Sequence[tuple[Id, float]]
 
 
 class REC:
@@ -66,7 +78,7 @@ class REC:
         self._given = _given(settings)
         self.settings = settings_for(recipe, **self._given)
         self.training: dict[str, Any] = {}
-        self._state: Engine | None = None
+        self._state: GraphBackend | None = None
         self._fitted = self.recipe, self._given
 
     def __repr__(self) -> str:
@@ -140,7 +152,7 @@ class REC:
 
             trainer.watch = after
             done = trainer.train(Path(run) if run else None, resume=resume, tensorboard=tensorboard)
-        self._state = Engine(chain, material.whole(), settings)
+        self._state = GraphBackend(chain, material.whole(), settings)
         self._fitted = self.recipe, self._given
         self.training = {
             "data": source.name if isinstance(source, Ratings) else "",
@@ -157,7 +169,29 @@ class REC:
 
         The scale is that of training: a rating that is not on it is refused.
         """
-        self._state = self.engine.extended(as_later(ratings, self.graph.scale))
+        self._state = self.backend.extended(as_later(ratings, self.graph.scale))
+        return self
+
+    def remove(self, pairs: Any = (), *, user: Id | None = None) -> Self:
+        """Forget ratings; nothing is retrained.
+
+        Args:
+            pairs: (user, item) pairs whose ratings are removed.
+            user: erase this user, with all their ratings.
+
+        Raises:
+            UnknownEntityError: there is no such user, or no such rating.
+        """
+        backend, users, items = self.backend, [], []
+        for pair in listed(pairs):
+            index = self._rating_of(pair)
+            users.append(index[0])
+            items.append(index[1])
+        if user is not None:
+            erased = find_user(backend, user)
+            users += [erased.index] * len(erased.row[0])
+            items += erased.row[0].tolist()
+        self._state = backend.reduced((np.array(users, np.int64), np.array(items, np.int64)))
         return self
 
     def with_evidence(self, limit: int | None = None) -> "REC":
@@ -167,64 +201,78 @@ class REC:
             limit: how many pieces at depth 0, halved at each depth with telescoping; all of them
                 at every depth by default.
         """
-        engine = self.engine
+        backend = self.backend
         changes = {"evidence_limit": limit}
         if limit is None:
-            changes = {"evidence_limit": max(len(engine.graph), 1), "telescoping": False}
+            changes = {"evidence_limit": max(len(backend.graph), 1), "telescoping": False}
         twin = copy(self)
         recipe, given = self._fitted
-        twin.settings = settings_for(recipe, **{**engine.settings.model_dump(), **changes})
+        twin.settings = settings_for(recipe, **{**backend.settings.model_dump(), **changes})
         twin.recipe, twin._given = recipe, {**given, **changes}
         twin._fitted = twin.recipe, twin._given
-        twin._state = Engine(engine.chain, engine.pool, twin.settings)
+        twin._state = GraphBackend(backend.chain, backend.pool, twin.settings)
         return twin
 
     # questions
 
     @overload
-    def predict(self, users: Id, items: Id) -> Prediction: ...  # type: ignore[overload-overlap]
+    def predict(  # type: ignore[overload-overlap]
+        self, users: Id | Guest, items: Id, *, without: Sequence[Id] = ()
+    ) -> Prediction: ...
     @overload
-    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Predictions: ...
-    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Prediction | Predictions:
-        """What users would rate items: one id of each, or as many of one as of the other."""
-        if is_id(users) and is_id(items):
-            return self._predict([users], [items])[0]
-        left, right = listed(users), listed(items)
-        longest = max(len(left), len(right))
-        left, right = (one * longest if len(one) == 1 else one for one in (left, right))
-        if len(left) != len(right):
-            raise DataError(
-                f"{len(left)} users but {len(right)} items", right="Give as many of each."
-            )
-        return self._predict(left, right)
+    def predict(
+        self, users: Id | Guest | ManyIds, items: Id | ManyIds, *, without: Sequence[Id] = ()
+    ) -> Predictions: ...
+    def predict(
+        self, users: Any, items: Id | ManyIds, *, without: Sequence[Id] = ()
+    ) -> Prediction | Predictions:
+        """How users would rate items: one of each, as many of each, or one with many.
 
-    def recommend(
-        self, user: Id | Guest, n: int = 10, *, exclude_seen: bool = True, caution: float = 0.0
-    ) -> list[Recommendation]:
-        """The items that a user would rate highest.
+        A pair of which nothing is known gets a mean and a reason, never an exception.
 
         Args:
-            user: an id, or the (item, rating) pairs of someone who is not in the data.
-            exclude_seen: leave out what the user has rated.
-            caution: rank by the estimate less so many of its deviations; below 0, by what the
-                rating may be at best. Needs a recipe that tells deviations.
+            users: ids, or the (item, rating) pairs of one guest who is not in the data.
+            without: items whose ratings by the user or guest are left out; for one user only.
         """
-        engine = self.engine
-        if not np.isfinite(caution):
-            raise DataError(f"a caution of {caution}", right="Give a number of deviations.")
-        if is_id(user):
-            index = known(engine.graph, Side.USER, user)
-            asker = engine.user(index)
-            seen, _ = engine.graph.rows[Side.USER].row(index)
-        else:
-            seen, ratings = guest(engine.graph, user)
-            asker = engine.guest(seen, ratings)
-        if caution and asker.log_stds is None:
-            raise DataError(
-                f"the recipe {self._fitted[0]!r} tells no deviations to be cautious of",
-                right="Leave caution out, or train with the recipe 'plus'.",
-            )
-        return engine.best(asker, how_many(n), seen if exclude_seen else seen[:0], caution)
+        backend, one = self.backend, is_id(items)
+        if is_guest(users) or (without and is_id(users)):
+            asker = self._asker(users, without, required=False)
+            found = answers.predict(backend, asker, [items] if is_id(items) else listed(items))
+            return found[0] if one else found
+        if without:
+            raise DataError("`without` is for one user at a time", right="Ask user by user.")
+        found = answers.predict_pairs(backend, *broadcast(users, items))
+        return found[0] if one and is_id(users) else found
+
+    def recommend(
+        self,
+        user: Id | Guest,
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        caution: float = 0.0,
+        reasons: bool = False,
+        without: Sequence[Id] = (),
+    ) -> Recommendations:
+        """The items that a user would rate highest, best first.
+
+        Args:
+            user: an id, or the (item, rating) pairs of a guest who is not in the data. Unknown
+                items among them are ignored; the answer's `ignored` names them.
+            exclude_seen: leave out what the user has rated.
+            caution: rank by the estimate minus this many standard deviations; a negative one
+                ranks by what the rating may be at best. Needs a recipe that estimates them.
+            reasons: say for each item which of the user's ratings supports it most.
+            without: items whose ratings by the user are left out of the evidence.
+        """
+        return answers.recommend(
+            self.backend,
+            self._asker(user, without),
+            how_many(n),
+            exclude_seen=exclude_seen,
+            caution=caution,
+            reasons=reasons,
+        )
 
     def recommend_all(
         self,
@@ -232,44 +280,54 @@ class REC:
         n: int = 10,
         *,
         exclude_seen: bool = True,
+        caution: float = 0.0,
         progress: bool = False,
     ) -> pl.DataFrame:
         """Lists for many users, everyone by default, as one table.
 
-        Rows of user_id, `rank` (from 1), item_id, `estimate` and `deviation` (null where it is
-        not known), list after list; none for users of whom nothing can be said.
+        Rows of user_id, `rank` (from 1), item_id, `title`, `estimate` and `std` (null where
+        the model has none), list after list. Unknown users are skipped, with a warning that
+        names them.
         """
-        graph = self.graph
-        if users is None:
-            asked = np.arange(len(graph.ids[Side.USER]), dtype=np.int32)
-        else:
-            asked = np.array([known(graph, Side.USER, user) for user in listed(users)], np.int32)
-        count = how_many(n)
-        return self.engine.lists(asked, count, exclude_seen=exclude_seen, progress=progress)
+        backend, everyone = self.backend, users is None
+        names = self.graph.ids[Side.USER].values if users is None else listed(users)
+        asked = backend.indices(Side.USER, names)
+        if not everyone and UNKNOWN in asked:
+            unknown = [str(names[k]) for k in np.flatnonzero(asked == UNKNOWN).tolist()]
+            shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+            warnings.warn(f"no lists for {len(unknown)} unknown users: {shown}", stacklevel=2)
+        return lists_for_users(
+            backend,
+            asked[asked != UNKNOWN],
+            how_many(n),
+            exclude_seen=exclude_seen,
+            caution=caution,
+            progress=progress,
+        )
 
-    def similar_items(self, item: Id, n: int = 10) -> list[Similar]:
-        """The items whose embeddings point most nearly the same way."""
-        return self.engine.alike(known(self.graph, Side.ITEM, item), how_many(n))
+    def similar_items(self, item: Id, n: int = 10) -> SimilarItems:
+        """The items whose embeddings have the highest cosine with that of another."""
+        return answers.similar_items(self.backend, item, how_many(n))
 
-    def explain(self, user: Id, item: Id, pieces: int = 5, depth: int = 2) -> Trace:
-        """The evidence behind a prediction, and what each piece brings to it; see `Trace.kind`.
+    def explain(
+        self,
+        user: Id | Guest,
+        item: Id,
+        pieces: int = 5,
+        depth: int = 2,
+        *,
+        without: Sequence[Id] = (),
+    ) -> Trace:
+        """The evidence behind a prediction, and what each piece contributes; see `Trace.kind`.
 
         Args:
+            user: an id, or the (item, rating) pairs of a guest who is not in the data.
             pieces: how many pieces of evidence to show of each embedding.
             depth: how deep to follow the chains.
+            without: items whose ratings by the user are left out of the evidence.
         """
-        engine, ends = self.engine, (user, item)
-        index = [known(engine.graph, side, ends[side]) for side in Side]
-        pairs = [np.array([i], np.int32) for i in index]
-        (found,) = engine.estimates(pairs, ([user], [item]))
-        if found.reason is None:
-            return engine.trace(index[0], index[1], pieces=pieces, depth=depth)
-        roots = []
-        for side in Side:
-            own = engine.graph.ids[side][index[side]]
-            title = engine.graph.title(own) if side is Side.ITEM else str(own)
-            roots.append(Piece(side, own, title, 0, None, prototype=False, contribution=0.0))
-        return Trace(roots[0], roots[1], found.estimate, found.reason)
+        asker = self._asker(user, without)
+        return answers.explain(self.backend, asker, item, pieces=pieces, depth=depth)
 
     def evaluate(self, test: Any) -> Evaluation:
         """The errors on ratings that the model has not seen."""
@@ -289,46 +347,55 @@ class REC:
         """
         if how_many(n) < 1:
             raise DataError("a list of 0 items cannot be good", right="Ask for 1 or more.")
-        engine, table = self.engine, as_ratings(test)
-        low = engine.chain.mean.item() if threshold is None else threshold
-        users, items = _pairs(engine.graph, table)
+        backend, table = self.backend, as_ratings(test)
+        low = backend.chain.mean.item() if threshold is None else threshold
+        users, items = (backend.graph.ids[side].index(table.frame[side.column]) for side in Side)
         # By id, not by index: two users of whom nothing is known are two.
         names = table.frame["user_id"].to_numpy()
         _, first, place = np.unique(names, return_index=True, return_inverse=True)
         liked = table.frame["rating"].to_numpy() >= low
         relevant = place[liked], items[liked]
-        return engine.rank(users[first], relevant, n, progress=progress)
+        askers, catalogue = backend.outputs(Side.USER, users[first]), backend.items
+        return rank(
+            askers.vectors,
+            catalogue.vectors[:-1],
+            (askers.answerable, catalogue.has_embedding[:-1]),
+            seen_pairs(backend, users[first]),
+            relevant,
+            n,
+            progress=progress,
+        )
 
     # what it is made of
 
     @property
     def graph(self) -> Graph:
         """The ratings that evidence is taken from."""
-        return self.engine.graph
+        return self.backend.graph
 
     @property
     def prototypes(self) -> tuple[Sequence[Id], Sequence[Id]]:
         """The ids of the prototype users and items."""
-        return self.engine.pool.ids
+        return self.backend.pool.ids
 
     @property
     def parameter_count(self) -> int:
         """How many numbers were learned."""
-        return self.engine.chain.parameter_count
+        return self.backend.chain.parameter_count
 
     def save(self, path: str | Path) -> None:
         """Write a model folder: weights, settings and the graph. Replaces an older model."""
-        engine = self.engine
-        settings = engine.settings.model_dump()
+        backend = self.backend
+        settings = backend.settings.model_dump()
         saved = Saved(
             recipe=self._fitted[0],
             settings=settings,
             # As they were understood, which JSON can say: numbers of NumPy it cannot.
             given={name: settings[name] for name in self._fitted[1]},
-            prototypes=engine.pool.ids,
+            prototypes=backend.pool.ids,
             training=self.training,
-            weights=dict(engine.chain.state_dict()),
-            graph=engine.graph,
+            weights=dict(backend.chain.state_dict()),
+            graph=backend.graph,
         )
         save_model(saved, Path(path))
 
@@ -348,25 +415,42 @@ class REC:
                 where=str(path),
                 right="Use the version of evichain that wrote it, or train it again.",
             ) from error
-        model._state = Engine(chain, pool, model.settings)
+        model._state = GraphBackend(chain, pool, model.settings)
         model.training = saved.training
         return model
 
     # helpers
 
     @property
-    def engine(self) -> Engine:
-        """The trained chain on its ratings; what all questions are put to."""
+    def backend(self) -> GraphBackend:
+        """The trained chain on its ratings, from which all questions are answered."""
         if self._state is None:
             raise NotFittedError(
                 "this recommender knows nothing yet", right="Call fit(ratings) or REC.load(path)."
             )
         return self._state
 
-    def _predict(self, users: Any, items: Any) -> Predictions:
-        engine, asked = self.engine, (users, items)
-        index = [engine.graph.ids[side].index(asked[side]) for side in Side]
-        return engine.estimates(index, asked)
+    def _rating_of(self, pair: Any) -> tuple[int, int]:
+        """The indices of a user and an item that the user has rated."""
+        try:
+            user, item = pair
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{pair!r} is not a (user, item) pair", right="Give pairs such as (196, 50)."
+            ) from None
+        found = find_user(self.backend, user)
+        index = int(self.backend.indices(Side.ITEM, [item])[0])
+        if index not in found.row[0]:
+            raise UnknownEntityError(
+                f"no rating of item {item!r} by user {user!r}", right="Name a rating that is there."
+            )
+        return found.index, index
+
+    def _asker(self, who: Any, without: Sequence[Id], *, required: bool = True) -> Asker:
+        left_out = listed(without)
+        if is_id(who):
+            return find_user(self.backend, who, left_out, required=required)
+        return make_guest(self.backend, who, left_out)
 
 
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -376,8 +460,3 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in settings.items()
         if value is not None or name not in Settings.model_fields
     }
-
-
-def _pairs(graph: Graph, ratings: Ratings) -> tuple[Ints, Ints]:
-    users, items = (graph.ids[side].index(ratings.frame[side.column]) for side in Side)
-    return users, items

@@ -22,7 +22,7 @@ TINY: dict[str, Any] = {**SMALL["rowless"], "iterations": 3, "validation": 0}
 
 def vectors(model: ChainBaseline[Any], side: Side) -> torch.Tensor:
     """The stored vectors of a side by index."""
-    engine = model.chain.engine
+    engine = model.chain.backend
     slots = torch.tensor(engine.pool.sides[side].slot.tolist())
     found: torch.Tensor = engine.chain.prototypes[side].detach()[slots]
     return found
@@ -65,7 +65,7 @@ def test_generated_vectors_are_means_over_what_was_rated(
     kind: type[ChainBaseline[Any]], side: Side
 ) -> None:
     model = kind(**{**TINY, "evidence_limit": 1000}).fit(planted_blocks(12, 9))
-    engine, graph = model.chain.engine, model.graph
+    engine, graph = model.chain.backend, model.graph
     generator = engine.chain.generator(side, 0)
     stored = vectors(model, side.opposite)
     for index in range(4):

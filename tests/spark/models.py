@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from evichain import REC
-from evichain.engine import Engine
+from evichain.answering.graph_backend import GraphBackend
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Floats
@@ -54,7 +54,7 @@ def saved_model(recipe: str, ratings: Ratings, folder: Path) -> REC:
     return model
 
 
-def both_ways(engine: Engine, folder: Path, side: Side) -> tuple[Floats, Floats]:
+def both_ways(engine: GraphBackend, folder: Path, side: Side) -> tuple[Floats, Floats]:
     """The embeddings of a side that were written, and what one machine makes of them.
 
     Those of all entities are there, and null for whom one machine finds no chain of evidence.
@@ -69,7 +69,7 @@ def both_ways(engine: Engine, folder: Path, side: Side) -> tuple[Floats, Floats]
     return made.reshape(-1, rows.shape[1]), rows[has_embedding]
 
 
-def assert_embeddings(engine: Engine, folder: Path) -> None:
+def assert_embeddings(engine: GraphBackend, folder: Path) -> None:
     """What was written for all users and items is what one machine makes of them."""
     for side in Side:
         made, right = both_ways(engine, folder, side)

@@ -53,7 +53,7 @@ def test_embeddings_of_everyone(master: str, models: Models, tmp_path: Path) -> 
     graph = known["plus"].graph
     users, items = (len(ids) for ids in graph.ids)
     assert (said["ratings"], said["users"], said["items"]) == (len(graph), users, items)
-    assert_embeddings(known["plus"].engine, out)
+    assert_embeddings(known["plus"].backend, out)
 
 
 def test_spark_submit(master: str, models: Models, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from tests.spark.models import assert_embeddings, both_ways
 
 from evichain import REC, Ratings
-from evichain.engine import Engine
+from evichain.answering.graph_backend import GraphBackend
 from evichain.evidence.pool import Pool
 from evichain.ratings.side import Side
 from evichain.spark.lists import lists
@@ -39,7 +39,7 @@ def bulk(spark: SparkSession, models: Models, recipe: str) -> Bulk:
 def test_embeddings_of_everyone(bulk: Bulk, models: Models, recipe: str, tmp_path: Path) -> None:
     for side in Side:
         vectors(bulk, side).write.parquet(str(tmp_path / f"{side.noun}s"))
-    assert_embeddings(models[1][recipe].engine, tmp_path)
+    assert_embeddings(models[1][recipe].backend, tmp_path)
 
 
 def test_nothing_is_collected_for_a_join(bulk: Bulk) -> None:
@@ -114,11 +114,11 @@ def test_a_table_with_times_text_ids_and_an_item_that_everybody_rated(
     assert sum(sizes) == 199 * 15 + 20
     kept = Ratings.from_frame(pl.read_parquet(tmp_path / "r.parquet"))
     assert kept.duplicates
-    engine = REC.load(folder / "plus").engine
+    engine = REC.load(folder / "plus").backend
     pool = Pool.of(engine.graph.emptied().extended(kept), engine.pool.ids)
     for side in Side:
         vectors(bulk, side).write.parquet(str(tmp_path / "out" / f"{side.noun}s"))
-    grown = Engine(engine.chain, pool, engine.settings)
+    grown = GraphBackend(engine.chain, pool, engine.settings)
     assert_embeddings(grown, tmp_path / "out")
     # Of the model's prototypes the table has items only: chains from users lead to them.
     assert len(both_ways(grown, tmp_path / "out", Side.USER)[0])

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from evichain.arguments import as_ratings, how_many, is_id, known, listed
+from evichain.answering.arguments import as_ratings, how_many, is_id, known, listed
 from evichain.errors import DataError, NotFittedError, SettingsError
 from evichain.kernels import Floats, Ints
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation

@@ -90,7 +90,7 @@ class ChainBaseline(Baseline[Chosen]):
             return np.asarray(chain.predict(*names).estimates, np.float32)
 
         figures = {name: chain.training[name] for name in ("steps", "seconds", "validation_rmse")}
-        return Learned(scores, _size(chain.engine.chain), figures)
+        return Learned(scores, _size(chain.backend.chain), figures)
 
     def _predict(self, asked: tuple[list[Any], list[Any]]) -> Predictions:
         # The chain knows why it can say nothing of somebody, which scores do not tell.

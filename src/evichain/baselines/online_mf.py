@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import Field
 
-from evichain.arguments import as_ratings
+from evichain.answering.arguments import as_ratings
 from evichain.baselines._base import Baseline, BaselineSettings, Learned
 from evichain.baselines._pairs import Pairs, all_pairs
 from evichain.kernels import Floats, Ints, Keys, Longs, fast_kernel, kernel

@@ -24,6 +24,7 @@ VERBS = {
     "predict": "Predict ratings, one or a file of them.",
     "recommend": "Recommend items for a user, known or not.",
     "explain": "The evidence behind one prediction.",
+    "remove": "Erase a user from a model, or some of their ratings.",
     "info": "What a model is and what it was trained on.",
     "import": "Put ratings and titles into a store, for the live service.",
     "export": "Write the ratings of a store to a file.",

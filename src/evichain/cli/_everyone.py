@@ -8,15 +8,22 @@ from evichain.tables import table_suffix, write_table
 
 
 def list_everyone(
-    model: Path, out: Path, n: int, *, exclude_seen: bool, force: bool, json: bool
+    model: Path,
+    out: Path,
+    n: int,
+    exclude_seen: bool,
+    caution: float,
+    *,
+    force: bool,
+    json: bool,
 ) -> None:
-    """Write rows of user_id, rank, item_id, estimate and deviation, list after list."""
+    """Write rows of user_id, rank, item_id, title, estimate and std, list after list."""
     table_suffix(out)
     check_free(out, force=force)
     from evichain.recommender import REC
 
     loaded = REC.load(model)
-    found = loaded.recommend_all(n=n, exclude_seen=exclude_seen, progress=True)
+    found = loaded.recommend_all(n=n, exclude_seen=exclude_seen, caution=caution, progress=True)
     with replacing(out, force=force) as beside:
         write_table(found, beside)
     users = found["user_id"].n_unique()

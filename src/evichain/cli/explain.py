@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from evichain.cli._errors import OptionError, unknown_means
+from evichain.cli._asker import Rated, Without, parse_ratings
+from evichain.cli._errors import OptionError
 from evichain.cli._files import check_free, replacing
 from evichain.cli._options import Force, Json, Model, examples, single
 from evichain.cli._output import note, print_json
@@ -21,13 +22,22 @@ _ENDINGS = {"": "text", ".txt": "text", ".json": "json", ".svg": "svg"}
     epilog=examples(
         "evichain explain model 42 50",
         "evichain explain model 42 50 --pieces 3 --out why.svg",
-        "evichain explain model 42 50 --json",
+        "evichain explain model --rated 50=5 --rated 181=4 98",
+        "evichain explain model 42 50 --without 181 --json",
     )
 )
 def explain(
     model: Model,
-    user: Annotated[str, typer.Argument(metavar="USER", help="A user.", show_default=False)],
-    item: Annotated[str, typer.Argument(metavar="ITEM", help="An item.", show_default=False)],
+    pair: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[USER] ITEM",
+            help="A user and an item; the item alone with --rated.",
+            show_default=False,
+        ),
+    ],
+    rated: Rated = None,
+    without: Without = None,
     pieces: Annotated[
         int,
         typer.Option(
@@ -56,15 +66,19 @@ def explain(
 
     What the numbers mean depends on the recipe, and stands below the tree.
     """
+    wanted = 1 if rated else 2
+    if len(pair) != wanted:
+        right = "Give USER ITEM, or ITEM with --rated."
+        raise OptionError(f"{len(pair)} ids where {wanted} are expected", right=right)
+    guest = parse_ratings(rated)
     kind = _chosen(format, out, json=json)
     if out is not None:
         check_free(out, force=force)
 
     from evichain.recommender import REC
 
-    loaded = REC.load(model)
-    with unknown_means("The model has no ratings of it, so there is nothing to explain."):
-        trace = loaded.explain(user, item, pieces, depth)
+    who = guest if rated else pair[0]
+    trace = REC.load(model).explain(who, pair[-1], pieces, depth, without=without or [])
     if out is None and kind == "json":
         print_json(trace.to_dict())
         return
@@ -78,7 +92,8 @@ def explain(
     with replacing(out, force=force) as beside:
         beside.write_text(written.rstrip("\n") + "\n", encoding="utf-8")
     if json:
-        about = {"user": trace.user.id, "item": trace.item.id, "estimate": trace.estimate}
+        ids = {"user": str(trace.user.id), "item": str(trace.item.id)}
+        about = {**ids, "estimate": trace.estimate}
         print_json({**about, "reason": trace.reason, "format": kind, "written": out})
     else:
         note(f"{out}: the evidence behind {trace.estimate:.3f}")

@@ -1,16 +1,19 @@
-"""`evichain predict`: what users would rate items, one pair or a file of them."""
+"""`evichain predict`: how someone would rate items, or a file of pairs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evichain.cli._asker import Rated, Without, ignored_note, parse_ratings
 from evichain.cli._errors import OptionError
 from evichain.cli._files import check_free, replacing
 from evichain.cli._options import Force, Json, Model, examples, single
 from evichain.cli._output import note, print_facts, print_json
-from evichain.cli._titles import as_known, named, title_of
 from evichain.tables import table_suffix, write_table
+
+if TYPE_CHECKING:
+    from evichain.protocol import Prediction
 
 verb = single()
 
@@ -18,6 +21,7 @@ verb = single()
 @verb.command(
     epilog=examples(
         "evichain predict model --user 42 --item 50",
+        "evichain predict model --rated 50=5 --rated 181=4 --item 98 --item 100",
         "evichain predict model --pairs pairs.csv --out predictions.parquet",
         "evichain predict model --pairs pairs.csv > predictions.csv",
     )
@@ -27,12 +31,19 @@ def predict(
     user: Annotated[
         str | None, typer.Option(metavar="ID", help="A user.", show_default=False)
     ] = None,
+    rated: Rated = None,
+    without: Without = None,
     item: Annotated[
-        str | None, typer.Option(metavar="ID", help="An item.", show_default=False)
+        list[str] | None,
+        typer.Option(metavar="ID", help="An item; repeat for more.", show_default=False),
     ] = None,
     pairs: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A file with user and item columns.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="A table of users and items, in any format that `train` reads.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -48,47 +59,45 @@ def predict(
 ) -> None:
     """Predict ratings.
 
-    Where no chain of evidence leads to a prototype, the estimate is what is usual and the
-    reason says why there is none.
+    Where no chain of evidence leads to a prototype, the estimate is a mean, and the reason
+    says why.
     """
-    if pairs is not None and user is None and item is None:
+    asked = [name for name, given in (("--user", user), ("--rated", rated)) if given is not None]
+    if pairs is not None and not asked and not item and not without:
         _predict_file(model, pairs, out, force=force, json=json)
-    elif pairs is None and user is not None and item is not None:
-        if out is not None:
-            raise OptionError("one prediction needs no file", where="--out", right="Leave it out.")
-        _predict_one(model, user, item, json=json)
-    else:
-        raise OptionError(
-            "there is not one way to tell what to predict",
-            right="Give --user and --item, or --pairs FILE.",
-        )
+        return
+    if pairs is not None or len(asked) != 1 or not item:
+        right = "Give --item with either --user or --rated, or --pairs FILE alone."
+        raise OptionError("it is not clear what to predict", right=right)
+    if out is not None:
+        raise OptionError("goes with --pairs", where="--out", right="Leave it out.")
+    guest = parse_ratings(rated)
 
-
-def _predict_one(model: Path, user: str, item: str, *, json: bool) -> None:
-    from evichain.protocol import COVERAGE
-    from evichain.ratings import Side
     from evichain.recommender import REC
 
-    loaded = REC.load(model)
-    found = loaded.predict(user, item)
+    who = guest if user is None else user
+    found = REC.load(model).predict(who, item, without=without or [])
+    if found.ignored:
+        note(ignored_note(found.ignored))
     if json:
-        graph = loaded.graph
-        ((whom,), (what,)) = (
-            as_known(graph, side, [given]) for side, given in zip(Side, (user, item), strict=True)
-        )
-        asked = {"user": whom, "item": what, "title": title_of(graph, item)}
-        log_std = {"std": found.std, "interval": found.interval()}
-        print_json({**asked, "estimate": found.estimate, "reason": found.reason, **log_std})
+        print_json(found.to_dict())
         return
+    for one in found:
+        _print(one)
+
+
+def _print(found: "Prediction") -> None:
+    from evichain.protocol import COVERAGE
+
     between = found.interval()
     facts = {
         "estimate": f"{found.estimate:.3f}",
-        f"{COVERAGE:.0%} lie between": f"{between[0]:.2f} and {between[1]:.2f}"
-        if between
-        else None,
+        f"{COVERAGE:.0%} interval": f"{between[0]:.2f} to {between[1]:.2f}" if between else None,
         "reason": found.reason,
     }
-    print_facts(f"user {user}, {named(loaded.graph, item)}", facts)
+    who = "a guest" if found.user is None else f"user {found.user}"
+    what = f"item {found.item}" if found.title == str(found.item) else str(found.title)
+    print_facts(f"{who}, {what}", facts)
 
 
 def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, json: bool) -> None:
@@ -101,11 +110,9 @@ def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, js
 
     import polars as pl
 
-    from evichain.ratings import Side
     from evichain.recommender import REC
 
-    loaded = REC.load(model)
-    found = loaded.predict(frame["user_id"].to_list(), frame["item_id"].to_list())
+    found = REC.load(model).predict(frame["user_id"].to_list(), frame["item_id"].to_list())
     reasons = pl.Series("reason", list(found.reasons), dtype=pl.String)
     frame = frame.with_columns(pl.Series("estimate", found.estimates), reasons)
     if found.stds is not None:
@@ -115,15 +122,8 @@ def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, js
         with replacing(out, force=force) as beside:
             write_table(frame, beside)
     if json:
-        rows = None
-        if out is None:
-            known = (as_known(loaded.graph, side, frame[side.column].to_list()) for side in Side)
-            rows = [
-                {**row, "user_id": user, "item_id": item}
-                for row, user, item in zip(frame.rows(named=True), *known, strict=True)
-            ]
-        counts = {"pairs": len(frame), "impossible": impossible}
-        print_json({**counts, "written": out, "predictions": rows})
+        counts = {"pairs": len(frame), "impossible": impossible, "written": out}
+        print_json({**counts, **(found.to_dict() if out is None else {"predictions": None})})
     elif out is None:
         typer.echo(frame.write_csv(), nl=False)
     else:

@@ -1,19 +1,16 @@
 """`evichain recommend`: the best items for someone or everyone, or the items most like another."""
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from evichain.cli._errors import OptionError, unknown_means
+from evichain.cli._asker import Rated, Without, ignored_note, parse_ratings
+from evichain.cli._errors import OptionError
 from evichain.cli._everyone import list_everyone
 from evichain.cli._options import Force, Json, Model, examples, single
 from evichain.cli._output import Cell, note, print_json, print_table
-from evichain.cli._titles import as_known, named
-
-if TYPE_CHECKING:
-    from evichain.ratings.scale import Scale
+from evichain.cli._titles import named
 
 verb = single()
 
@@ -21,7 +18,8 @@ verb = single()
 @verb.command(
     epilog=examples(
         "evichain recommend model 42",
-        "evichain recommend model 42 -n 5 --include-seen --json",
+        "evichain recommend model 42 --reasons",
+        "evichain recommend model 42 --without 50 --json",
         "evichain recommend model --rated 50=5 --rated 181=4 --rated 258=1",
         "evichain recommend model --similar-to 50",
         "evichain recommend model --everyone --out lists.parquet",
@@ -38,14 +36,11 @@ def recommend(
     include_seen: Annotated[
         bool, typer.Option("--include-seen", help="Also items that the user has rated.")
     ] = False,
-    rated: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ITEM=RATING",
-            help="What someone who is not in the data has rated; may be given again and again.",
-            show_default=False,
-        ),
-    ] = None,
+    rated: Rated = None,
+    without: Without = None,
+    reasons: Annotated[
+        bool, typer.Option("--reasons", help="Say which rating supports each item most.")
+    ] = False,
     similar_to: Annotated[
         str | None,
         typer.Option(metavar="ITEM", help="List the items most like this one.", show_default=False),
@@ -65,97 +60,77 @@ def recommend(
         float,
         typer.Option(
             metavar="X",
-            min=0.0,
-            help="Rank by the estimate less X deviations: the surer, the higher. Needs a recipe "
-            "that tells deviations.",
+            help="Rank by the estimate minus X standard deviations. A negative X ranks by what "
+            "the rating may be at best.",
         ),
     ] = 0.0,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Recommend items, for a user, for someone who is not in the data, or for everyone."""
+    """Recommend items to a user, to a guest who only brings ratings, or to everyone."""
     if sum((user is not None, bool(rated), similar_to is not None, everyone)) != 1:
-        right = "Give a user, or what someone rated with --rated, or --similar-to, or --everyone."
-        raise OptionError("there is not one way to tell for whom", right=right)
+        raise OptionError("give exactly one of USER, --rated, --similar-to, --everyone")
     if everyone != (out is not None):
         right = "Give both or none: evichain recommend MODEL --everyone --out lists.csv."
-        raise OptionError("is for --everyone, which needs it", where="--out", right=right)
+        raise OptionError("goes with --everyone, which needs it", where="--out", right=right)
+    for given, option in ((without, "--without"), (reasons, "--reasons")):
+        if given and user is None and not rated:
+            raise OptionError("is for one user or guest", where=option, right="Leave it out.")
     if out is not None:
-        if caution:
-            raise OptionError("is not for --everyone", where="--caution", right="Leave it out.")
-        list_everyone(model, out, n, exclude_seen=not include_seen, force=force, json=json)
+        list_everyone(model, out, n, not include_seen, caution, force=force, json=json)
         return
     if similar_to is not None:
-        for given, option in ((caution, "--caution"), (include_seen, "--include-seen")):
-            if given:
+        for unfit, option in ((caution, "--caution"), (include_seen, "--include-seen")):
+            if unfit:
                 raise OptionError("is not for --similar-to", where=option, right="Leave it out.")
-    pairs = _parsed(rated or [])
+    pairs = parse_ratings(rated)
 
-    from evichain.ratings import Side
     from evichain.recommender import REC
 
     loaded = REC.load(model)
-    rows: list[dict[str, Cell]]
     if similar_to is not None:
-        with unknown_means("The model has no ratings of it."):
-            alike = loaded.similar_items(similar_to, n)
-        rows = [{"item": s.item, "title": s.title, "similarity": s.similarity} for s in alike]
-        title = f"Like {named(loaded.graph, similar_to)}"
-    else:
-        _check(pairs, loaded.graph.scale)
-        whom = user if user is not None else list(pairs.items())
-        stranger = "Say what they rated: --rated ITEM=RATING, instead of USER."
-        with unknown_means(stranger if user is not None else "The model has no ratings of it."):
-            best = loaded.recommend(whom, n, exclude_seen=not include_seen, caution=caution)
-        rows = [
-            {"item": r.item, "title": r.title, "estimate": r.estimate, "std": r.std} for r in best
-        ]
-        title = f"For user {user}" if user is not None else "For someone who rated these"
-    if not rows:
+        similar = loaded.similar_items(similar_to, n)
+        if json:
+            print_json(similar.to_dict())
+            return
+        cells = [[str(s.item), s.title, f"{s.similarity:.3f}"] for s in similar]
+        _print(f"Like {named(loaded.graph, similar_to)}", ["similarity"], cells)
+        return
+    found = loaded.recommend(
+        user if user is not None else pairs,
+        n,
+        exclude_seen=not include_seen,
+        caution=caution,
+        reasons=reasons,
+        without=without or [],
+    )
+    if found.ignored:
+        note(ignored_note(found.ignored))
+    if not found:
         note("nothing: no chain of evidence leads to a prototype, or everything has been seen")
     if json:
-        key = "similar" if similar_to is not None else "recommendations"
-        asker, like = (
-            None if given is None else as_known(loaded.graph, side, [given])[0]
-            for side, given in zip(Side, (user, similar_to), strict=True)
-        )
-        print_json({"user": asker, "rated": pairs or None, "similar_to": like, key: rows})
+        print_json(found.to_dict())
         return
-    figure = "similarity" if similar_to is not None else "estimate"
-    _print(title, figure, rows)
+    figures = ["estimate"]
+    if any(one.std is not None for one in found):
+        figures.append("std")
+    if reasons:
+        figures.append("because of")
+    cells = [[str(r.item), r.title, f"{r.estimate:.3f}"] for r in found]
+    for row, one in zip(cells, found, strict=True):
+        if "std" in figures:
+            row.append("" if one.std is None else f"{one.std:.2f}")
+        if reasons:
+            why = one.reason
+            row.append("" if why is None else f"{why.title} ({why.rating:g})")
+    _print(f"For user {user}" if user is not None else "For a guest", figures, cells)
 
 
-def _print(title: str, figure: str, rows: list[dict[str, Cell]]) -> None:
-    titled = any(row["title"] != str(row["item"]) for row in rows)
-    header = ("", "item", "title", figure) if titled else ("", "item", figure)
-    cells: list[list[Cell]] = [
-        [rank, str(row["item"]), *([row["title"]] * titled), f"{row[figure]:.3f}"]
-        for rank, row in enumerate(rows, start=1)
+def _print(title: str, figures: list[str], cells: list[list[str]]) -> None:
+    """Print a list; titles are left out where they are only ids."""
+    titled = any(name != item for item, name, *_ in cells)
+    rows: list[list[Cell]] = [
+        [rank, item, *([name] if titled else []), *rest]
+        for rank, (item, name, *rest) in enumerate(cells, start=1)
     ]
-    print_table(title, header, cells)
-
-
-def _parsed(rated: list[str]) -> dict[str, float]:
-    """Items and their ratings; the last rating of an item holds."""
-    found = {}
-    for text in rated:
-        item, equals, rating = text.rpartition("=")
-        try:
-            number = float(rating)
-        except ValueError:
-            number = math.nan
-        if not equals or not item or not math.isfinite(number):
-            right = "It is ITEM=RATING, such as --rated 50=4.5."
-            raise OptionError(f"{text!r} is no rating", where="--rated", right=right)
-        found[item] = number
-    return found
-
-
-def _check(pairs: dict[str, float], scale: "Scale") -> None:
-    for item, rating in pairs.items():
-        if not scale.holds(rating):
-            raise OptionError(
-                f"{rating:g} for item {item} is off the scale",
-                where="--rated",
-                right=f"Ratings go from {scale.low:g} to {scale.high:g} here.",
-            )
+    print_table(title, ("", "item", *(["title"] if titled else []), *figures), rows)

@@ -71,7 +71,7 @@ class Piece:
         """This piece and all below it, ready for JSON."""
         return {
             "side": self.side.noun,
-            "id": self.id if isinstance(self.id, str) else int(self.id),
+            "id": str(self.id),
             "title": self.title,
             "depth": int(self.depth),
             "rating": None if self.rating is None else float(self.rating),

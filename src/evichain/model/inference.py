@@ -44,6 +44,28 @@ class HeadOutput:
         found: Floats = np.exp(self.log_stds[0] + log_stds)
         return found
 
+    def take(self, indices: Ints | Longs) -> "HeadOutput":
+        """The output of some of these entities."""
+        return HeadOutput(
+            self.vectors[indices],
+            self.embeddings[indices],
+            None if self.log_stds is None else self.log_stds[indices],
+            self.has_embedding[indices],
+            self.answerable[indices],
+        )
+
+    @staticmethod
+    def joined(parts: "Sequence[HeadOutput]") -> "HeadOutput":
+        """Several outputs as one."""
+        log_stds = [part.log_stds for part in parts if part.log_stds is not None]
+        return HeadOutput(
+            np.concatenate([part.vectors for part in parts]),
+            np.concatenate([part.embeddings for part in parts]),
+            np.concatenate(log_stds) if log_stds else None,
+            np.concatenate([part.has_embedding for part in parts]),
+            np.concatenate([part.answerable for part in parts]),
+        )
+
 
 def ends(
     chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, *, seed: int = STABLE

@@ -105,6 +105,18 @@ class Graph:
         titles = _joined(self.titles, ratings.titles, new.ids[Side.ITEM])
         return Graph(new.ids, (rows[0], rows[1]), scale, self.mean, titles)
 
+    def reduced(self, pairs: tuple[Ints, Ints]) -> "Graph":
+        """The graph without the ratings of these (user, item) pairs of indices.
+
+        Entities that have no rating left are gone. `mean` and `scale` stay.
+        """
+        rows, width = self.rows[Side.USER], len(self.ids[Side.ITEM])
+        users = np.repeat(np.arange(len(rows), dtype=np.int64), rows.degrees)
+        dropped = pairs[0].astype(np.int64) * width + pairs[1]
+        kept = ~np.isin(users * width + rows.indices, dropped)
+        table = self.to_ratings()
+        return self.emptied().extended(Ratings(table.frame.filter(kept), table.titles))
+
     def emptied(self) -> "Graph":
         """The same scale and mean, and nobody there yet."""
         users, items = (Ids(ids.values[:0]) for ids in self.ids)

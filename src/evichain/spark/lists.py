@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from evichain.listing import Listed
-from evichain.listing import lists as best
+from evichain.answering.lists import ListRows
+from evichain.answering.lists import lists as best
 from evichain.model.inference import HeadOutput, read
 from evichain.ratings._columns import ITEM, USER
 from evichain.ratings.side import Side
@@ -107,7 +107,7 @@ def _lists(shared: Shared, left: pa.Table, right: pa.Table, n: int) -> Iterator[
     return (_table(found, names, titles, shared) for found in best(users, items, pairs, n))
 
 
-def _table(found: Listed, names: pa.Array, titles: pa.Array, shared: Shared) -> pa.Table:
+def _table(found: ListRows, names: pa.Array, titles: pa.Array, shared: Shared) -> pa.Table:
     log_stds = found.stds
     unknown = pa.nulls(len(found.users), pa.float32())
     return pa.table(
@@ -115,8 +115,8 @@ def _table(found: Listed, names: pa.Array, titles: pa.Array, shared: Shared) -> 
             USER: names.take(pa.array(found.users)),
             "rank": pa.array(found.ranks),
             ITEM: titles.take(pa.array(found.items)),
-            "score": pa.array(found.scores),
-            "estimate": pa.array(shared.answerable(found.scores)),
+            "score": pa.array(found.estimates),
+            "estimate": pa.array(shared.answerable(found.estimates)),
             "std": unknown if log_stds is None else pa.array(log_stds),
         }
     )

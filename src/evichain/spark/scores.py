@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
-from evichain.engine import obstacle
+from evichain.answering.answers import obstacle
 from evichain.kernels import Ints
 from evichain.model.inference import HeadOutput, read
 from evichain.ratings._columns import ITEM, USER

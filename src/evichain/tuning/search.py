@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from evichain.arguments import as_ratings
+from evichain.answering.arguments import as_ratings
 from evichain.errors import SettingsError
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar

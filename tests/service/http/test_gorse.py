@@ -13,10 +13,11 @@ from tests.service.http.serving import serving
 from tests.service.http.test_hostile import check_problem
 from tests.service.http.test_keys import KEYS, READ, WRITE
 
+from evichain.answering import answers
+from evichain.answering.asker import find_user, make_guest
 from evichain.errors import SettingsError
 from evichain.ratings.side import Side
 from evichain.service.http import ServiceSettings, create_app
-from evichain.service.live.answers import Answers
 from evichain.service.live.store_follower import StoreFollower
 
 
@@ -124,16 +125,17 @@ def test_inserted_feedback_overwrites_nothing_that_another_process_wrote(
 
 
 def test_recommends_to_users_sessions_and_strangers(client: Gorse, live: StoreFollower) -> None:
-    answers = Answers(live)
-    expected = [str(one.item) for one in answers.recommend(answers.user("3"), 8)]
+    backend = live.backend
+    user = find_user(backend, "3")
+    expected = [str(one.item) for one in answers.recommend(backend, user, 8)]
     assert [score.id for score in client.get_recommend("3", n=5)] == expected[:5]
     assert [score.id for score in client.get_recommend("3", n=5, offset=3)] == expected[3:8]
     assert client.get_recommend("3", n=1)[0].score == pytest.approx(
-        answers.recommend(answers.user("3"), 1)[0].estimate
+        answers.recommend(backend, user, 1)[0].estimate
     )
     session = [{"FeedbackType": "a", "UserId": "", "ItemId": "0", "Value": 5, "Timestamp": ""}]
     found = client.session_recommend(session, n=4)
-    guest = answers.recommend(answers.guest([("0", 5.0)]), 4)
+    guest = answers.recommend(backend, make_guest(backend, [("0", 5.0)]), 4)
     assert [entry["Id"] for entry in found] == [str(one.item) for one in guest]
     assert len(client.get_recommend("a stranger", n=4)) == 4
     with pytest.raises(GorseException) as refused:
@@ -155,7 +157,9 @@ def test_without_the_version_header_recommendations_are_ids(address: str) -> Non
 
 def test_neighbors_of_items_and_of_users(client: Gorse, address: str, live: StoreFollower) -> None:
     found = client.get_neighbors("0", n=3)
-    assert [entry["Id"] for entry in found] == [str(i) for i, *_ in Answers(live).similar("0", 3)]
+    assert [entry["Id"] for entry in found] == [
+        str(one.item) for one in answers.similar_items(live.backend, "0", 3)
+    ]
     for slash in ("", "/"):
         path = f"{address}/api/user/3/neighbors{slash}?n=4"
         users = httpx.get(path, headers={"X-API-Key": READ}).json()

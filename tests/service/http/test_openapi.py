@@ -18,8 +18,8 @@ from tests.service.http.serving import serving
 from tests.service.http.test_keys import KEYS, WRITE
 
 from evichain import REC
+from evichain.answering.answers import REASONS_FROM
 from evichain.service.http import ServiceSettings, create_app
-from evichain.service.live.answers import REASONS_FROM
 from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import open_store
 

@@ -9,7 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from evichain.engine import Engine
+from evichain.answering.answers import predict, recommend
+from evichain.answering.asker import find_user, make_guest
+from evichain.answering.graph_backend import GraphBackend
 from evichain.evidence.pool import Pool
 from evichain.model.chain import Chain
 from evichain.model.reference import Recursion
@@ -19,9 +21,11 @@ from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
+from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import Change, LiveEngine
 from evichain.service.live.layers import Upkeep
 from evichain.service.live.snapshot import Snapshot
+from evichain.service.live.titles import Titles
 
 PROTOTYPES: tuple[list[Id], list[Id]] = ([0, 1, 9], [0, 2])
 SCALE = Scale.of(np.arange(1, 6, dtype=np.float32))
@@ -64,14 +68,13 @@ def assert_answers(
     for user in names:
         index = pool.graph.ids[Side.USER].index([user])
         expected, possible = recursion.predict(np.repeat(index, len(items)), items)
-        asker = snapshot.stored_user(snapshot.index(Side.USER, user))
-        wanted = np.array([snapshot.index(Side.ITEM, item) for item in names])
-        found, _, has_embedding = snapshot.estimates(asker, wanted)
-        assert has_embedding.tolist() == possible
+        backend = backend_of(snapshot)
+        asked = predict(backend, find_user(backend, user, required=False), names)
+        assert [reason is None for reason in asked.reasons] == possible
         values = expected.detach().numpy()
         values = SCALE.within(values) if chain.head.bounded else values
-        np.testing.assert_allclose(found, values, atol=1e-5)
-    fresh = LiveEngine(Engine(chain, pool, shape), 0, SCALE).snapshot
+        np.testing.assert_allclose(asked.estimates, values, atol=1e-5)
+    fresh = LiveEngine(GraphBackend(chain, pool, shape), 0, SCALE).snapshot
     for user in names:
         listed = listing(snapshot, user)
         assert listed.keys() == listing(fresh, user).keys()
@@ -80,10 +83,13 @@ def assert_answers(
 
 def listing(snapshot: Snapshot, user: int) -> dict[Id, float]:
     """All items that a user can be recommended, seen or not, and their estimates."""
-    asker = snapshot.stored_user(snapshot.index(Side.USER, user))
-    found, estimates, _ = snapshot.best(asker, 99, np.empty(0, np.int64))
-    id_index = snapshot.ids[Side.ITEM]
-    return {id_index[k]: x for k, x in zip(found.tolist(), estimates.tolist(), strict=True)}
+    backend = backend_of(snapshot)
+    asker = find_user(backend, user, required=False)
+    return {r.item: r.estimate for r in recommend(backend, asker, 99, exclude_seen=False)}
+
+
+def backend_of(snapshot: Snapshot) -> LiveBackend:
+    return LiveBackend(snapshot, Titles.of({}))
 
 
 class Live(RuleBasedStateMachine):
@@ -99,7 +105,7 @@ class Live(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        engine = Engine(self.chain, a_pool(self.ratings), self.shape)
+        engine = GraphBackend(self.chain, a_pool(self.ratings), self.shape)
         self.live = LiveEngine(engine, self.version, SCALE)
 
     @rule(
@@ -164,7 +170,7 @@ TestLive.settings = settings(max_examples=40, stateful_step_count=12, deadline=N
 @pytest.mark.parametrize("shape", sorted(SHAPES))
 def test_one_rating_after_another(shape: str) -> None:
     chain, ratings = a_chain(SHAPES[shape]), dict(START)
-    live = LiveEngine(Engine(chain, a_pool(ratings), SHAPES[shape]), 0, SCALE)
+    live = LiveEngine(GraphBackend(chain, a_pool(ratings), SHAPES[shape]), 0, SCALE)
     for version, (pair, rating) in enumerate(
         [((7, 0), 5.0), ((7, 3), 1.0), ((0, 2), 4.0), ((7, 8), 2.0), ((9, 0), 3.0)], start=1
     ):
@@ -176,7 +182,7 @@ def test_one_rating_after_another(shape: str) -> None:
 @pytest.mark.parametrize("shape", sorted(SHAPES))
 def test_a_prototype_that_lost_its_ratings_is_not_recommended_until_it_has_some(shape: str) -> None:
     chain, ratings = a_chain(SHAPES[shape]), dict(START)
-    live = LiveEngine(Engine(chain, a_pool(ratings), SHAPES[shape]), 0, SCALE)
+    live = LiveEngine(GraphBackend(chain, a_pool(ratings), SHAPES[shape]), 0, SCALE)
     users = [user for user, item in ratings if item == 2]
     found = live.apply([Change(user, 2) for user in users], 1)
     assert all(2 not in listing(found, user) for user in range(5))
@@ -190,7 +196,7 @@ def test_a_prototype_that_lost_its_ratings_is_not_recommended_until_it_has_some(
 def test_what_comes_while_it_settles_is_there_and_settles_next() -> None:
     shape, ratings = SHAPES["plus"], dict(START)
     chain = a_chain(shape)
-    live = LiveEngine(Engine(chain, a_pool(ratings), shape), 0, SCALE)
+    live = LiveEngine(GraphBackend(chain, a_pool(ratings), shape), 0, SCALE)
     updated, later = Upkeep.updated, [Change(8, 0, 5.0), Change(8, 7, 1.0), Change(0, 2, 1.0)]
 
     def interrupted(self: Upkeep, *parts: Any) -> Any:
@@ -216,7 +222,7 @@ def test_what_comes_while_it_settles_is_there_and_settles_next() -> None:
 def test_a_fault_while_it_settles_leaves_nothing_behind() -> None:
     shape, ratings = SHAPES["plus"], dict(START)
     chain = a_chain(shape)
-    live = LiveEngine(Engine(chain, a_pool(ratings), shape), 0, SCALE)
+    live = LiveEngine(GraphBackend(chain, a_pool(ratings), shape), 0, SCALE)
 
     def broken(*_: object) -> Any:
         raise FloatingPointError
@@ -234,15 +240,15 @@ def test_who_rated_and_what_was_rated_are_right_before_it_settles() -> None:
     """A newcomer's list, and an item that nobody has rated before."""
     shape, ratings = SHAPES["plus"], dict(START)
     chain = a_chain(shape)
-    live = LiveEngine(Engine(chain, a_pool(ratings), shape), 0, SCALE)
+    live = LiveEngine(GraphBackend(chain, a_pool(ratings), shape), 0, SCALE)
     before = live.snapshot
     found = live.apply([Change(11, 8, 5.0), Change(11, 0, 1.0), Change(2, 8, 4.0)], 1)
     assert found.settled == 0
-    items = np.array([found.index(Side.ITEM, item) for item in (8, 1)])
-    guest = found.user(found.guest_row([found.index(Side.ITEM, 8), 0], [5.0, 1.0]))
-    user = found.stored_user(found.index(Side.USER, 11))
+    backend = backend_of(found)
+    guest, user = make_guest(backend, [(8, 5.0), (0, 1.0)]), find_user(backend, 11)
+    expected = predict(backend, guest, [8, 1])
     for asker in (guest, user):
-        estimates, _, has_embedding = found.estimates(asker, items)
-        assert has_embedding.tolist() == [True, True]
-        np.testing.assert_allclose(estimates, found.estimates(guest, items)[0], atol=1e-6)
+        asked = predict(backend, asker, [8, 1])
+        assert asked.reasons == [None, None]
+        np.testing.assert_allclose(asked.estimates, expected.estimates, atol=1e-6)
     assert before.index(Side.ITEM, 8) < 0

@@ -11,12 +11,17 @@ import numpy as np
 import pytest
 
 from evichain import REC
+from evichain.answering.answers import predict
+from evichain.answering.asker import find_user
+from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 from evichain.service.http.logs import JsonLines, PlainLines
 from evichain.service.live import store_follower
+from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import LiveEngine
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.store_follower import StoreFollower
+from evichain.service.live.titles import Titles
 from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
 
@@ -46,9 +51,10 @@ def store(tmp_path: Path, model: REC) -> Store:
     return opened
 
 
-def estimates(snapshot: Snapshot, user: object, items: range) -> np.ndarray:
-    asker = snapshot.stored_user(snapshot.index(Side.USER, user))
-    return snapshot.estimates(asker, np.array([snapshot.index(Side.ITEM, i) for i in items]))[0]
+def estimates(snapshot: Snapshot, user: Id, items: range) -> np.ndarray:
+    backend = LiveBackend(snapshot, Titles.of({}))
+    asker = find_user(backend, user, required=False)
+    return predict(backend, asker, items).estimates
 
 
 def test_begins_where_the_store_is(model: REC, store: Store) -> None:

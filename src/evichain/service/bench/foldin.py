@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from evichain.answering.answers import best_items
+from evichain.answering.fold_in import user_output
 from evichain.kernels import Floats, Longs
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.service.bench.mix import RATED
+from evichain.service.live.backend import LiveBackend
 from evichain.service.live.snapshot import Snapshot
+from evichain.service.live.titles import Titles
 
 _LISTED = 10
 _FACTORS = 32
@@ -55,9 +59,11 @@ def bench_foldin(
 
 
 def _ours(snapshot: Snapshot) -> Ask:
+    backend = LiveBackend(snapshot, Titles.of({}))
+
     def ask(items: Longs, ratings: Floats) -> object:
-        row = snapshot.guest_row(items, ratings)
-        return snapshot.best(snapshot.user(row), _LISTED, row[0])
+        row = backend.guest_row(items.astype(np.int32), ratings)
+        return best_items(backend, user_output(backend, row), _LISTED, row[0])
 
     return ask
 

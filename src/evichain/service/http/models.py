@@ -1,6 +1,6 @@
 """What goes in and comes out, as JSON. Ids come out as text, whatever the store keeps."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
@@ -36,7 +36,7 @@ LATEST = 253_402_300_799
 """The last second of the year 9999."""
 Seconds = Annotated[StrictInt, Field(ge=0, le=LATEST)]
 Count = Annotated[int, Query(ge=1, le=MOST)]
-Caution = Annotated[float, Query(ge=0, le=10, allow_inf_nan=False)]
+Caution = Annotated[float, Query(allow_inf_nan=False)]
 Settled = Annotated[bool, Query()]
 """Whether to wait for all that follows from a write."""
 Format = Literal["json", "svg", "text"]
@@ -94,32 +94,39 @@ OwnRatings = Annotated[list[OwnRating], Field(max_length=LARGEST_BATCH)]
 Ids = Annotated[list[Id], Field(max_length=MOST)]
 
 
-class RecommendBody(Body):
-    """Ratings to recommend by; nothing is stored."""
+class GuestBody(Body):
+    """The ratings of a guest, some of which may be left out; nothing is stored."""
 
     ratings: OwnRatings
-    n: _Within = 10
-    include_seen: bool = False
-    caution: Annotated[Number, Field(ge=0, le=10)] = 0.0
-    reasons: bool = False
     without: Ids = []
 
+    @property
+    def pairs(self) -> list[tuple[str, float]]:
+        """The ratings as (item, rating) pairs."""
+        return [(one.item, one.rating) for one in self.ratings]
 
-class PredictBody(Body):
+
+class RecommendBody(GuestBody):
+    """Ratings to recommend by."""
+
+    n: _Within = 10
+    include_seen: bool = False
+    caution: Number = 0.0
+    reasons: bool = False
+
+
+class PredictBody(GuestBody):
     """Ratings to predict by, and what to predict."""
 
-    ratings: OwnRatings
     items: Annotated[list[Id], Field(min_length=1, max_length=MOST)]
 
 
-class ExplainBody(Body):
+class ExplainBody(GuestBody):
     """Ratings to explain by, and what to explain."""
 
-    ratings: OwnRatings
     item: Id
     pieces: Annotated[StrictInt, Field(ge=1, le=20)] = 5
-    depth: Annotated[StrictInt, Field(ge=0, le=3)] = 1
-    without: Ids = []
+    depth: Annotated[StrictInt, Field(ge=0, le=3)] = 2
     format: Format = "json"
 
 
@@ -165,18 +172,19 @@ class Items(BaseModel):
     items: list[Item]
 
 
-class Alike(BaseModel):
-    """An item and how alike it is, from -1 to 1."""
+class Similar(BaseModel):
+    """An item and how similar it is, from -1 to 1."""
 
-    id: str
+    item: str
     title: str
     similarity: float
 
 
-class Similar(BaseModel):
-    """Items like another, the most alike first."""
+class SimilarItems(BaseModel):
+    """Items like another, the most similar first."""
 
-    items: list[Alike]
+    item: str
+    similar: list[Similar]
 
 
 class Rated(BaseModel):
@@ -212,7 +220,7 @@ class RatingsPage(BaseModel):
 
 
 class Reason(BaseModel):
-    """The rating of theirs that speaks most for an item, of up to 64 that are looked at."""
+    """The rating whose removal would lower the estimate most, of up to 64 that are tried."""
 
     item: str
     title: str
@@ -220,26 +228,30 @@ class Reason(BaseModel):
     contribution: float
 
 
-class Suggestion(BaseModel):
-    """An item, the rating expected, and how sure that is, where the model tells."""
+class Recommendation(BaseModel):
+    """An item, the expected rating, its standard deviation and its 80 % interval."""
 
     item: str
     title: str
     estimate: float
     std: float | None
+    interval: tuple[float, float] | None
     reason: Reason | None
 
 
 class Recommendations(BaseModel):
-    """The items that someone would rate highest."""
+    """The items that someone would rate highest; `ignored` are unknown items that were given."""
 
-    items: list[Suggestion]
+    user: str | None
+    recommendations: list[Recommendation]
+    ignored: list[str]
     version: int
 
 
 class Prediction(BaseModel):
-    """The rating expected; `reason` says why there is no chain of evidence, if there is none."""
+    """The expected rating; `reason` says why there is no chain of evidence, if there is none."""
 
+    user: str | None
     item: str
     title: str
     estimate: float
@@ -249,9 +261,10 @@ class Prediction(BaseModel):
 
 
 class Predictions(BaseModel):
-    """What someone would rate items, in the order asked."""
+    """How someone would rate items, in the order asked."""
 
     predictions: list[Prediction]
+    ignored: list[str]
     version: int
 
 
@@ -316,11 +329,3 @@ class Health(BaseModel):
     """Whether all is well."""
 
     status: Literal["ok"]
-
-
-def texts(tree: dict[str, Any]) -> dict[str, Any]:
-    """A trace's tree with ids as text."""
-    tree["id"] = str(tree["id"])
-    for piece in tree["pieces"]:
-        texts(piece)
-    return tree

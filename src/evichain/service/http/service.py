@@ -14,7 +14,7 @@ from evichain.service.http.problems import ProblemError
 from evichain.service.http.settings import ServiceSettings
 from evichain.service.http.tally import Tally
 from evichain.service.http.work import Work
-from evichain.service.live.answers import Answers
+from evichain.service.live.backend import LiveBackend
 from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store.checks import checked_id
 
@@ -68,9 +68,10 @@ class Service:
             Tally(live),
         )
 
-    def answers(self) -> Answers:
-        """Answers from what is known now; one for each request."""
-        return Answers(self.live)
+    @property
+    def backend(self) -> LiveBackend:
+        """What is known now; take one for each request."""
+        return self.live.backend
 
     def native(self, side: Side, text: str) -> Id:
         """The id that a part of a path or a body means, as the store is to know it."""

@@ -13,17 +13,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evichain.engine import Engine
+from evichain.answering.answers import best_items
+from evichain.answering.fold_in import user_output
+from evichain.answering.graph_backend import GraphBackend
 from evichain.kernels import Longs
 from evichain.model.fold_in import FoldIn
 from evichain.model.inference import HeadOutput, read
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
+from evichain.service.live.backend import LiveBackend
 from evichain.service.live.id_index import IdIndex
 from evichain.service.live.layers import NOWHERE, BothRows, LiveLayers, Upkeep
 from evichain.service.live.rows import LiveRows
 from evichain.service.live.snapshot import Snapshot, all_ends, patched
+from evichain.service.live.titles import Titles
 
 Touched = tuple[Longs, Longs]
 """Users and items whose rows have changed."""
@@ -61,7 +65,7 @@ class LiveEngine:
         scale: what estimates are cut to; that of the ratings to begin with by default.
     """
 
-    def __init__(self, engine: Engine, version: int = 0, scale: Scale | None = None) -> None:
+    def __init__(self, engine: GraphBackend, version: int = 0, scale: Scale | None = None) -> None:
         chain, pool = engine.chain, engine.pool
         policy = engine.settings.policy.model_copy(update={"cycle_blocking": False})
         ids = IdIndex(pool, Side.USER), IdIndex(pool, Side.ITEM)
@@ -89,8 +93,9 @@ class LiveEngine:
         )
         # Nothing changes, and nobody asks; but what it takes is compiled before somebody does.
         self._upkeep.updated(layers, self._settled.rows, self._settled.rows, _NOBODY)
+        backend = LiveBackend(self.snapshot, Titles.of({}))
         nobody = self.snapshot.guest_row((), ())
-        self.snapshot.best(self.snapshot.user(nobody), 1, nobody[0].astype(np.int64))
+        best_items(backend, user_output(backend, nobody), 1, nobody[0].astype(np.int64))
 
     def apply(self, changes: Iterable[Change], version: int) -> Snapshot:
         """Take in changes, in their order, all at once; the snapshot that holds them.

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
 
-import numpy as np
-
-from evichain.engine import Engine
+from evichain.answering.answers import predict
+from evichain.answering.asker import find_user
+from evichain.answering.graph_backend import GraphBackend
 from evichain.errors import StaleVersionError, StoreUnavailableError
 from evichain.evidence.pool import Pool
 from evichain.ratings.graph import Graph
@@ -15,6 +15,7 @@ from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.recommender import REC
 from evichain.resources import gently
+from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import Change, LiveEngine
 from evichain.service.live.recent import Recent
 from evichain.service.live.snapshot import Snapshot
@@ -60,6 +61,11 @@ class StoreFollower:
     def snapshot(self) -> Snapshot:
         """Everything as of the latest version known here."""
         return self._live.snapshot
+
+    @property
+    def backend(self) -> LiveBackend:
+        """What questions are answered from; take one for each request."""
+        return LiveBackend(self.snapshot, self.titles)
 
     def start(self) -> None:
         """Follow the store in the background."""
@@ -148,13 +154,13 @@ class StoreFollower:
         return min(max(rating, scale.low), scale.high)
 
     def _judge(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
+        backend = LiveBackend(snapshot, self.titles)
         for change in changes:
             if change.item is None or change.rating is None:
                 continue
-            user = snapshot.stored_user(snapshot.index(Side.USER, change.user))
-            item = np.array([snapshot.index(Side.ITEM, change.item)])
-            estimate = snapshot.estimates(user, item)[0][0]
-            self.recent.note(float(estimate) - change.rating)
+            user = find_user(backend, change.user, required=False)
+            (found,) = predict(backend, user, [change.item])
+            self.recent.note(found.estimate - change.rating)
 
     def _built(self) -> tuple[LiveEngine, Titles]:
         """Everything anew, from the ratings in the store."""
@@ -162,14 +168,14 @@ class StoreFollower:
             version, ratings, titles = stored.version, stored.ratings(), stored.titles()
             # Among text, a table has them as text; the store must not get them twice.
             self._integers = tuple(frozenset(map(str, stored.integers(side))) for side in Side)
-        engine = self.model.engine
+        engine = self.model.backend
         scale = engine.graph.scale
         off = int((~ratings.frame["rating"].is_between(scale.low, scale.high)).sum())
         if off:
             log.warning(_OFF_SCALE, extra={"low": scale.low, "high": scale.high, "ratings": off})
         graph = Graph.build(ratings.on(scale)) if len(ratings) else engine.graph.emptied()
         pool = Pool.of(graph, engine.pool.ids)
-        live = LiveEngine(Engine(engine.chain, pool, engine.settings), version, scale=scale)
+        live = LiveEngine(GraphBackend(engine.chain, pool, engine.settings), version, scale=scale)
         log.info("built from the store", extra={"version": version, "ratings": len(ratings)})
         return live, Titles.of(titles)
 

@@ -36,7 +36,7 @@ export class List {
       const { asked, off } = this.state;
       const body = { ratings: asked, n: MOST, reasons: true, without: [...off] };
       const request = (signal) => ask("v1/recommendations", { method: "POST", body, signal });
-      this.#newest.run(request, ({ items }) => this.#show(items));
+      this.#newest.run(request, ({ recommendations }) => this.#show(recommendations));
     }, REST);
   }
 

@@ -11,10 +11,11 @@ from tests.service.http.conftest import PATIENT, Caller
 from tests.service.http.test_hostile import check_problem
 
 from evichain import REC
+from evichain.answering import answers
+from evichain.answering.asker import find_user, make_guest
 from evichain.evidence.trace import Trace
 from evichain.ratings.side import Side
 from evichain.service.http import create_app
-from evichain.service.live.answers import Answers
 from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
@@ -25,11 +26,13 @@ PAIRS = [("0", 5.0), ("1", 1.0), ("2", 4.0)]
 
 
 def test_recommends_what_the_model_does(ask: Caller, live: StoreFollower) -> None:
-    answers = Answers(live)
+    backend = live.backend
     found = ask("GET", "/v1/users/3/recommendations?n=4&reasons=true&caution=0.5").json()
-    expected = answers.recommend(answers.user("3"), 4, caution=0.5, reasons=True)
-    assert [entry["item"] for entry in found["items"]] == [str(one.item) for one in expected]
-    for entry, one in zip(found["items"], expected, strict=True):
+    expected = answers.recommend(backend, find_user(backend, "3"), 4, caution=0.5, reasons=True)
+    assert [entry["item"] for entry in found["recommendations"]] == [
+        str(one.item) for one in expected
+    ]
+    for entry, one in zip(found["recommendations"], expected, strict=True):
         assert entry["estimate"] == pytest.approx(one.estimate)
         assert (entry["reason"] or {}).get("item") == (one.reason and str(one.reason.item))
     assert found["version"] == live.snapshot.version
@@ -46,15 +49,15 @@ def test_caution_is_refused_where_there_are_no_deviations(tmp_path: Path) -> Non
             body = {"ratings": RATED, "caution": caution}
             for found in (ask("GET", path), ask("POST", "/v1/recommendations", json=body)):
                 assert found.status_code == status
-        assert "tells no deviations" in check_problem(found, 422)["detail"]
+        assert "no standard deviations" in check_problem(found, 422)["detail"]
 
 
 def test_recommends_to_anyone_and_stores_nothing(ask: Caller, live: StoreFollower) -> None:
     before = live.store.version()
     body = {"ratings": RATED, "n": 5, "reasons": True, "without": ["1"]}
-    found = ask("POST", "/v1/recommendations", json=body).json()["items"]
-    answers = Answers(live)
-    expected = answers.recommend(answers.guest(PAIRS, without=["1"]), 5)
+    found = ask("POST", "/v1/recommendations", json=body).json()["recommendations"]
+    backend = live.backend
+    expected = answers.recommend(backend, make_guest(backend, PAIRS, without=["1"]), 5)
     assert [entry["item"] for entry in found] == [str(one.item) for one in expected]
     assert {"0", "1", "2"}.isdisjoint(entry["item"] for entry in found)
     assert live.store.version() == before
@@ -65,22 +68,22 @@ def test_what_is_seen_is_included_when_asked_for(ask: Caller) -> None:
     seen = ask(
         "POST", "/v1/recommendations", json={"ratings": RATED, "n": 1000, "include_seen": True}
     )
-    assert len(seen.json()["items"]) == len(everything.json()["items"]) + 3
+    assert len(seen.json()["recommendations"]) == len(everything.json()["recommendations"]) + 3
 
 
 def test_predicts_what_the_model_does(ask: Caller, live: StoreFollower) -> None:
-    answers = Answers(live)
+    backend = live.backend
     for found, asker in (
-        (ask("GET", "/v1/users/3/predictions?item=4&item=zz"), answers.user("3")),
+        (ask("GET", "/v1/users/3/predictions?item=4&item=zz"), find_user(backend, "3")),
         (
             ask("POST", "/v1/predictions", json={"ratings": RATED, "items": [4, "zz"]}),
-            answers.guest(PAIRS),
+            make_guest(backend, PAIRS),
         ),
     ):
         first, second = found.json()["predictions"]
-        expected = answers.predict(asker, ["4"])[0]
+        expected = answers.predict(backend, asker, ["4"])[0]
         assert first["estimate"] == pytest.approx(expected.estimate)
-        assert first["interval"] == pytest.approx(list(expected.interval or ()))
+        assert first["interval"] == pytest.approx(list(expected.interval() or ()))
         assert first["reason"] is None
         assert second["reason"] == "unknown item 'zz'"
 
@@ -96,8 +99,10 @@ def test_items_are_found_named_and_compared(ask: Caller, live: StoreFollower) ->
     assert ask("GET", "/v1/items?search=new+film").json()["items"] == [named]
     assert ask("PUT", "/v1/items/77", json={"title": None}).json()["title"] == "77"
     assert ask("GET", "/v1/items/77").status_code == 404
-    alike = ask("GET", "/v1/items/0/similar?n=3").json()["items"]
-    assert [entry["id"] for entry in alike] == [str(i) for i, *_ in Answers(live).similar("0", 3)]
+    alike = ask("GET", "/v1/items/0/similar?n=3").json()["similar"]
+    assert [entry["item"] for entry in alike] == [
+        str(one.item) for one in answers.similar_items(live.backend, "0", 3)
+    ]
     assert ask("GET", "/v1/items/zz/similar").status_code == 404
 
 
@@ -200,7 +205,7 @@ def test_the_overview_counts(ask: Caller, store: Store, live: StoreFollower) -> 
     ask("PUT", "/v1/users/eve/ratings/new", json={"rating": 4})
     ask("DELETE", "/v1/users/3")
     found, counts = ask("GET", "/v1/overview").json(), store.counts()
-    assert (found["ratings"], found["users"], found["items"]) == counts[:3]
+    assert (found["ratings"], found["users"], found["recommendations"]) == counts[:3]
     assert found["version"] == store.version()
     assert found["recent_ratings"] == 1
     assert found["recent_rmse"] > 0

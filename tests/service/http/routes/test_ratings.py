@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from tests.service.http.conftest import Caller
 from tests.service.live.test_store_follower import SMALL
 
 from evichain import REC, Ratings
+from evichain.answering.answers import recommend
+from evichain.answering.asker import find_user
 from evichain.errors import DataError
 from evichain.ratings.side import Side
 from evichain.service.http import ServiceSettings, create_app
@@ -37,14 +38,12 @@ def test_a_rating_is_durable_and_known_when_it_is_answered(
     assert [(row.item, row.rating, row.timestamp) for row in stored] == [
         (item, 5.0, item) for item in range(5)
     ]
-    listed = ask("GET", "/v1/users/eve/recommendations?n=3").json()["items"]
-    fresh = StoreFollower(model, store).snapshot
-    asker = fresh.stored_user(fresh.index(Side.USER, "eve"))
-    seen = fresh.row(Side.USER, fresh.index(Side.USER, "eve"))[0].astype(np.int64)
-    best = fresh.best(asker, 3, seen)
-    names = [str(fresh.ids[Side.ITEM][place]) for place in best[0].tolist()]
-    assert [entry["item"] for entry in listed] == names
-    assert [entry["estimate"] for entry in listed] == pytest.approx(best[1].tolist(), abs=1e-5)
+    listed = ask("GET", "/v1/users/eve/recommendations?n=3").json()["recommendations"]
+    fresh = StoreFollower(model, store).backend
+    best = recommend(fresh, find_user(fresh, "eve"), 3)
+    assert [entry["item"] for entry in listed] == [str(one.item) for one in best]
+    estimates = [one.estimate for one in best]
+    assert [entry["estimate"] for entry in listed] == pytest.approx(estimates, abs=1e-5)
 
 
 def test_the_ratings_of_a_user_come_with_titles_and_times(ask: Caller) -> None:

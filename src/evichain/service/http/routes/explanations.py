@@ -6,13 +6,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
+from evichain.answering.answers import explain as explain_prediction
+from evichain.answering.asker import Asker, find_user, make_guest
 from evichain.evidence.trace import Trace
 from evichain.service.http import models
 from evichain.service.http.aliases import Aliases
 from evichain.service.http.gateway import NAMES
-from evichain.service.http.routes.items import check_known
 from evichain.service.http.service import Service
-from evichain.service.live.answers import Answers, Asker
+from evichain.service.live.backend import LiveBackend
 
 _SVG = "image/svg+xml"
 _TEXT = "text/plain; charset=utf-8"
@@ -37,17 +38,15 @@ def router(service: Service) -> APIRouter:
 
     async def explained(
         request: Request,
-        asker: Callable[[Answers], Asker],
+        find: Callable[[LiveBackend], Asker],
         item: str,
         pieces: int,
         depth: int,
         format: models.Format,
     ) -> Response:
         def work() -> Response:
-            answers = service.answers()
-            who = asker(answers)
-            check_known(answers, item)
-            trace = answers.explain(who, item, pieces=pieces, depth=depth)
+            backend = service.backend
+            trace = explain_prediction(backend, find(backend), item, pieces=pieces, depth=depth)
             if not request.scope.get(NAMES, False):
                 trace = aliases.applied(trace)
             return response(trace, format)
@@ -56,7 +55,7 @@ def router(service: Service) -> APIRouter:
 
     @routes.get(
         "/users/{user}/explanations/{item}",
-        summary="Why a user is told so",
+        summary="Explain a prediction to a user",
         response_model=models.Explanation,
         responses=_FORMATS,
     )
@@ -65,7 +64,7 @@ def router(service: Service) -> APIRouter:
         user: models.PathId,
         item: models.PathId,
         pieces: Annotated[int, Query(ge=1, le=20)] = 5,
-        depth: Annotated[int, Query(ge=0, le=3)] = 1,
+        depth: Annotated[int, Query(ge=0, le=3)] = 2,
         without: models.QueryIds = [],  # noqa: B006
         format: models.Format = "json",
     ) -> Response:
@@ -76,12 +75,12 @@ def router(service: Service) -> APIRouter:
         may write.
         """
         return await explained(
-            request, lambda answers: answers.user(user, without), item, pieces, depth, format
+            request, lambda backend: find_user(backend, user, without), item, pieces, depth, format
         )
 
     @routes.post(
         "/explanations",
-        summary="Why anyone is told so",
+        summary="Explain a prediction to a guest",
         response_model=models.Explanation,
         responses=_FORMATS,
     )
@@ -90,10 +89,9 @@ def router(service: Service) -> APIRouter:
 
         Users have aliases, unless the key may write.
         """
-        ratings = [(one.item, one.rating) for one in body.ratings]
         return await explained(
             request,
-            lambda answers: answers.guest(ratings, body.without),
+            lambda backend: make_guest(backend, body.pairs, body.without),
             body.item,
             body.pieces,
             body.depth,
@@ -109,6 +107,4 @@ def response(trace: Trace, format: models.Format) -> Response:
         return Response(trace.svg(), media_type=_SVG, headers=_SVG_POLICY)
     if format == "text":
         return Response(trace.text(), media_type=_TEXT)
-    found = trace.to_dict()
-    found["user"], found["item"] = models.texts(found["user"]), models.texts(found["item"])
-    return JSONResponse(found)
+    return JSONResponse(trace.to_dict())

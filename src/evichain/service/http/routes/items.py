@@ -4,12 +4,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from evichain.errors import UnknownEntityError
+from evichain.answering.answers import similar_items, unknown_item
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.service.http import models
 from evichain.service.http.service import Service
-from evichain.service.live.answers import Answers
+from evichain.service.live.backend import LiveBackend
 from evichain.service.store import LONGEST_TITLE
 
 
@@ -18,19 +18,21 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1/items", tags=["items"])
 
     def search(text: str, n: int) -> list[models.Item]:
-        answers = service.answers()
+        backend = service.backend
         if text.strip():
             return [
-                models.Item(id=str(item), title=title, ratings=ratings)
-                for item, title, ratings in answers.search(text, n)
+                models.Item(
+                    id=str(item), title=backend.title(item), ratings=backend.ratings_of(item)
+                )
+                for item in backend.search(text, n)
             ]
-        id_index = answers.snapshot.ids[Side.ITEM]
-        popular = service.tally().most_rated(answers.snapshot, n)
-        return [details(answers, str(id_index[place])) for place in popular]
+        popular = service.tally().most_rated(backend.snapshot, n)
+        return [details(backend, str(backend.identifier(Side.ITEM, index))) for index in popular]
 
-    def details(answers: Answers, item: str) -> models.ItemDetails:
-        check_known(answers, item)
-        snapshot, title = answers.snapshot, answers.titles.title(item)
+    def details(backend: LiveBackend, item: str) -> models.ItemDetails:
+        snapshot, title = backend.snapshot, backend.title(item)
+        if snapshot.index(Side.ITEM, item) == UNKNOWN and title == item:
+            raise unknown_item(item)
         ratings = snapshot.row(Side.ITEM, snapshot.index(Side.ITEM, item))[1]
         mean = float(ratings.mean()) if len(ratings) else None
         return models.ItemDetails(id=item, title=title, ratings=len(ratings), mean=mean)
@@ -46,7 +48,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/{item}", summary="One item")
     async def one(item: models.PathId) -> models.ItemDetails:
         """The title of an item, how many ratings it has and their mean."""
-        return details(service.answers(), item)
+        return details(service.backend, item)
 
     @routes.put("/{item}", summary="Give an item a title")
     async def name(item: models.PathId, body: models.TitleBody) -> models.Item:
@@ -59,19 +61,8 @@ def router(service: Service) -> APIRouter:
         return models.Item(id=str(native), title=title, ratings=ratings)
 
     @routes.get("/{item}/similar", summary="Items like another")
-    async def similar(item: models.PathId, n: models.Count = 10) -> models.Similar:
+    async def similar(item: models.PathId, n: models.Count = 10) -> models.SimilarItems:
         """The items whose embeddings are most like that of another."""
-        found = service.answers().similar(item, n)
-        return models.Similar(
-            items=[models.Alike(id=str(i), title=title, similarity=s) for i, title, s in found]
-        )
+        return models.SimilarItems(**similar_items(service.backend, item, n).to_dict())
 
     return routes
-
-
-def check_known(answers: Answers, item: str) -> None:
-    """Complain of an item that has neither ratings nor a title."""
-    if answers.snapshot.index(Side.ITEM, item) == UNKNOWN and answers.titles.title(item) == item:
-        raise UnknownEntityError(
-            f"unknown item {item!r}", right="Ask for items with ratings or a title."
-        )

@@ -1,4 +1,4 @@
-"""Recommendations and predictions, for users and for anyone with ratings."""
+"""Recommendations and predictions, for users and for guests."""
 
 import time
 from collections.abc import Callable
@@ -6,56 +6,42 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from evichain.answering import answers
+from evichain.answering.asker import Asker, find_user, make_guest
 from evichain.service.http import models
 from evichain.service.http.service import Service
-from evichain.service.live.answers import Answers, Asker
+from evichain.service.live.backend import LiveBackend
+
+FindAsker = Callable[[LiveBackend], Asker]
 
 
 def router(service: Service) -> APIRouter:
     """The routes about what someone would rate."""
     routes = APIRouter(prefix="/v1", tags=["recommendations"])
 
-    def recommended(
-        who: Callable[[Answers], Asker], n: int, include_seen: bool, caution: float, reasons: bool
+    async def recommended(
+        find: FindAsker, n: int, include_seen: bool, caution: float, reasons: bool
     ) -> models.Recommendations:
-        began, answers = time.perf_counter(), service.answers()
-        found = answers.recommend(
-            who(answers), n, include_seen=include_seen, caution=caution, reasons=reasons
-        )
-        service.metrics.recommended(time.perf_counter() - began)
-        items = [
-            models.Suggestion(
-                item=str(one.item),
-                title=one.title,
-                estimate=one.estimate,
-                std=one.std,
-                reason=None
-                if one.reason is None
-                else models.Reason(
-                    item=str(one.reason.item),
-                    title=one.reason.title,
-                    rating=one.reason.rating,
-                    contribution=one.reason.contribution,
-                ),
+        def work() -> models.Recommendations:
+            began, backend = time.perf_counter(), service.backend
+            found = answers.recommend(
+                backend,
+                find(backend),
+                n,
+                exclude_seen=not include_seen,
+                caution=caution,
+                reasons=reasons,
             )
-            for one in found
-        ]
-        return models.Recommendations(items=items, version=answers.snapshot.version)
+            service.metrics.recommended(time.perf_counter() - began)
+            return models.Recommendations(**found.to_dict(), version=backend.snapshot.version)
 
-    def predicted(answers: Answers, asker: Asker, items: list[str]) -> models.Predictions:
-        found = answers.predict(asker, items)
-        return models.Predictions(
-            predictions=[models.Prediction(**vars(one)) for one in found],
-            version=answers.snapshot.version,
-        )
-
-    async def listed(
-        who: Callable[[Answers], Asker], n: int, include_seen: bool, caution: float, reasons: bool
-    ) -> models.Recommendations:
         # A list takes less time than handing it to a thread would; its reasons take more.
-        if reasons:
-            return await service.thinking(recommended, who, n, include_seen, caution, reasons)
-        return recommended(who, n, include_seen, caution, reasons)
+        return await service.thinking(work) if reasons else work()
+
+    def predicted(find: FindAsker, items: list[str]) -> models.Predictions:
+        backend = service.backend
+        found = answers.predict(backend, find(backend), items)
+        return models.Predictions(**found.to_dict(), version=backend.snapshot.version)
 
     @routes.get("/users/{user}/recommendations", summary="Recommend to a user")
     async def recommend(
@@ -68,20 +54,19 @@ def router(service: Service) -> APIRouter:
     ) -> models.Recommendations:
         """The items that a user would rate highest.
 
-        `caution` ranks by the estimate less so many of its deviations; `reasons` tells which
-        rating of theirs, of up to 64 that are looked at, speaks most for each item; `without`
-        leaves ratings of theirs out.
+        `caution` ranks by the estimate minus this many standard deviations. `reasons` names,
+        for each item, the user's rating that supports it most, of up to 64 that are tried.
+        `without` leaves ratings of the user out of the evidence.
         """
-        return await listed(
-            lambda answers: answers.user(user, without), n, include_seen, caution, reasons
+        return await recommended(
+            lambda backend: find_user(backend, user, without), n, include_seen, caution, reasons
         )
 
-    @routes.post("/recommendations", summary="Recommend to anyone")
+    @routes.post("/recommendations", summary="Recommend to a guest")
     async def recommend_by(body: models.RecommendBody) -> models.Recommendations:
         """The items that someone with these ratings would rate highest; nothing is stored."""
-        rated = [(one.item, one.rating) for one in body.ratings]
-        return await listed(
-            lambda answers: answers.guest(rated, body.without),
+        return await recommended(
+            lambda backend: make_guest(backend, body.pairs, body.without),
             body.n,
             body.include_seen,
             body.caution,
@@ -92,16 +77,17 @@ def router(service: Service) -> APIRouter:
     async def predict(
         user: models.PathId,
         item: Annotated[models.QueryIds, Query(min_length=1, max_length=models.MOST)],
+        without: models.QueryIds = [],  # noqa: B006
     ) -> models.Predictions:
-        """What a user would rate items, with the reason where there is no evidence."""
-        answers = service.answers()
-        return predicted(answers, answers.user(user), item)
+        """How a user would rate items; `reason` says why there is no evidence, if there is none.
 
-    @routes.post("/predictions", summary="Predict ratings of anyone")
+        `without` leaves ratings of the user out of the evidence.
+        """
+        return predicted(lambda backend: find_user(backend, user, without, required=False), item)
+
+    @routes.post("/predictions", summary="Predict ratings of a guest")
     async def predict_by(body: models.PredictBody) -> models.Predictions:
-        """What someone with these ratings would rate items; nothing is stored."""
-        answers = service.answers()
-        asker = answers.guest([(one.item, one.rating) for one in body.ratings])
-        return predicted(answers, asker, body.items)
+        """How someone with these ratings would rate items; nothing is stored."""
+        return predicted(lambda backend: make_guest(backend, body.pairs, body.without), body.items)
 
     return routes

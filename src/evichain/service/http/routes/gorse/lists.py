@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
 
+from evichain.answering import answers
+from evichain.answering.asker import find_user, make_guest
 from evichain.errors import DataError, UnknownEntityError
 from evichain.ranking import alike
 from evichain.ratings.ids import UNKNOWN
@@ -40,11 +42,11 @@ def router(service: Service) -> APIRouter:
 
         To users who have rated nothing, the items with most ratings, by their means.
         """
-        answers = service.answers()
-        if answers.snapshot.index(Side.USER, user) == UNKNOWN:
+        backend = service.backend
+        if backend.snapshot.index(Side.USER, user) == UNKNOWN:
             found = await service.thinking(popular, n + offset)
         else:
-            best = answers.recommend(answers.user(user), n + offset)
+            best = answers.recommend(backend, find_user(backend, user), n + offset)
             found = [models.Score(id=str(one.item), score=one.estimate) for one in best]
         found = found[offset:]
         return found if version == "2" else [one.id for one in found]
@@ -59,9 +61,9 @@ def router(service: Service) -> APIRouter:
         body: models.Session, n: models.N = 10, offset: models.Offset = 0
     ) -> list[models.Score]:
         """What someone with this feedback would rate highest; nothing is stored."""
-        answers = service.answers()
-        asker = answers.guest([(one.item_id, rating(service, one.value)) for one in body])
-        best = answers.recommend(asker, n + offset)[offset:]
+        backend = service.backend
+        rated = [(one.item_id, rating(service, one.value)) for one in body]
+        best = answers.recommend(backend, make_guest(backend, rated), n + offset)[offset:]
         return [models.Score(id=str(one.item), score=one.estimate) for one in best]
 
     @routes.get("/item/{item}/neighbors", summary="Items like another")
@@ -70,8 +72,8 @@ def router(service: Service) -> APIRouter:
         item: own.PathId, n: models.N = 10, offset: models.Offset = 0
     ) -> list[models.Score]:
         """The items whose embeddings are most like that of another."""
-        found = service.answers().similar(item, n + offset)[offset:]
-        return [models.Score(id=str(i), score=alike) for i, _, alike in found]
+        found = answers.similar_items(service.backend, item, n + offset)[offset:]
+        return [models.Score(id=str(one.item), score=one.similarity) for one in found]
 
     @routes.get("/user/{user}/neighbors", summary="Users like another")
     @routes.get("/user/{user}/neighbors/", include_in_schema=False)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from evichain.arguments import as_source
+from evichain.answering.arguments import as_source
 from evichain.ratings import Ratings
 from evichain.ratings.graph import Graph
 from evichain.testing import planted_blocks

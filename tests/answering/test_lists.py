@@ -19,7 +19,7 @@ def test_lists_for_many_are_those_for_each(model: REC) -> None:
     some = model.graph.ids[Side.USER].values.to_list()[3:9]
     for seen in (True, False):
         found = model.recommend_all(some, 4, exclude_seen=seen)
-        assert found.columns == ["user_id", "rank", "item_id", "estimate", "std"]
+        assert found.columns == ["user_id", "rank", "item_id", "title", "estimate", "std"]
         for user in some:
             expected = model.recommend(user, 4, exclude_seen=seen)
             rows = found.filter(pl.col("user_id") == user)
@@ -39,6 +39,6 @@ def test_lists_for_many_are_made_some_at_a_time(
     model: REC, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = model.recommend_all(n=3)
-    monkeypatch.setattr("evichain.listing._SCORES", 70)
+    monkeypatch.setattr("evichain.answering.lists._SCORES", 70)
     found = model.recommend_all(n=3)
     assert found.drop("estimate", "std").equals(expected.drop("estimate", "std"))

@@ -1,12 +1,12 @@
-"""What users hand in, checked at the door: ids, lists of them, guests and tables."""
+"""Checks of what users pass in: ids, lists of ids, guests and tables."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from evichain.errors import DataError, UnknownEntityError
-from evichain.kernels import Floats, Ints
 from evichain.ratings.catalogue import load_ratings
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
@@ -54,8 +54,17 @@ def as_later(ratings: Any, scale: Scale) -> Ratings:
 
 
 def is_id(value: object) -> TypeGuard[Id]:
-    """Whether it is a single id."""
-    return isinstance(value, str | int | np.integer)
+    """Whether a value is a single id."""
+    return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
+
+
+def is_guest(value: object) -> bool:
+    """Whether a value is the (item, rating) pairs of a guest: pairs, never ids."""
+    if isinstance(value, Mapping):
+        return True
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    return all(isinstance(pair, list | tuple) for pair in value)
 
 
 def listed(values: Any) -> list[Any]:
@@ -78,33 +87,28 @@ def how_many(n: Any) -> int:
     raise DataError(f"{n!r} is no number of answers", right="Ask for 0 or more.")
 
 
+def broadcast(users: Any, items: Any) -> tuple[list[Any], list[Any]]:
+    """As many users as items: a single one is repeated for each of the others.
+
+    >>> broadcast(7, [1, 2])
+    ([7, 7], [1, 2])
+    """
+    left, right = listed(users), listed(items)
+    longest = max(len(left), len(right))
+    left, right = (
+        one * longest if is_id(given) or len(one) == 1 else one
+        for one, given in ((left, users), (right, items))
+    )
+    if len(left) != len(right):
+        raise DataError(f"{len(left)} users but {len(right)} items", right="Give as many of each.")
+    return left, right
+
+
 def known(graph: Graph, side: Side, identifier: object) -> int:
     """The index of an entity that must be there."""
     index = int(graph.ids[side].index([identifier])[0])
     if index == UNKNOWN:
         raise UnknownEntityError(
-            f"unknown {side.noun} {identifier!r}",
-            right=f"Add ratings of this {side.noun} first, with add().",
+            f"unknown {side.noun} {identifier!r}", right=f"Name a {side.noun} that has ratings."
         )
     return index
-
-
-def guest(graph: Graph, rated: Any) -> tuple[Ints, Floats]:
-    """The items and ratings of someone who is in no graph; of a pair given twice, the last."""
-    scale = graph.scale
-    found: dict[int, float] = {}
-    for pair in listed(rated):
-        try:
-            item, rating = pair
-            value = float(rating)
-        except (TypeError, ValueError):
-            raise DataError(
-                f"{pair!r} is no (item, rating) pair", right="Give pairs such as (50, 4.0)."
-            ) from None
-        if not scale.holds(value):
-            raise DataError(
-                f"the rating {value} of item {item!r} is off the scale",
-                right=f"Ratings go from {scale.low:g} to {scale.high:g}.",
-            )
-        found[known(graph, Side.ITEM, item)] = value
-    return np.array(list(found), np.int32), np.array(list(found.values()), np.float32)
