@@ -24,7 +24,7 @@ COVERAGE = 0.8
 def stds_for(coverage: float) -> float:
     """How many standard deviations an interval extends to either side to hold this share.
 
-    >>> round(deviations_for(0.8), 3)
+    >>> round(stds_for(0.8), 3)
     1.282
     """
     if not 0 < coverage < 1:

@@ -40,7 +40,7 @@ def test_a_file_of_the_kind_that_its_name_tells(
     assert text.startswith({"why.svg": "<", "why.json": "{", "why.txt": "user 1"}[name])
     assert "already exists" in refused(*arguments)[0]
     told = run_json(*arguments, "--force")
-    assert (told["user"], told["item"], told["written"]) == (1, 100, str(out))
+    assert (told["user"], told["item"], told["written"]) == ("1", "100", str(out))
     assert list(tmp_path.iterdir()) == [out]
 
 

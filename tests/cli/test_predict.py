@@ -25,22 +25,20 @@ def pairs(tmp_path: Path) -> Path:
 
 
 def test_one_pair(run: Run, run_json: RunJson, model: Path) -> None:
-    found = run_json("predict", model, "--user", 1, "--item", 100)
+    (found,) = run_json("predict", model, "--user", 1, "--item", 100)["predictions"]
     expected = REC.load(model).predict(1, 100)
     assert found["estimate"] == pytest.approx(expected.estimate)
     assert (found["reason"], found["title"]) == (None, "Film 0 (1990)")
-    assert (found["user"], found["item"]) == (1, 100)
+    assert (found["user"], found["item"]) == ("1", "100")
     shown = run("predict", model, "--user", 1, "--item", 100).stdout
     assert shown.startswith("user 1, Film 0 (1990)\n")
     assert f"{expected.estimate:.3f}" in shown
-    found = run_json("predict", model, "--user", 1, "--item", 999)
-    assert (found["user"], found["item"]) == (1, "999")
     shown = run("predict", model, "--user", 1, "--item", 999).stdout
     assert shown.startswith("user 1, item 999\n")
 
 
-def test_a_stranger_gets_what_is_usual_and_the_reason(run_json: RunJson, model: Path) -> None:
-    found = run_json("predict", model, "--user", "nobody", "--item", 100)
+def test_an_unknown_user_gets_a_mean_and_the_reason(run_json: RunJson, model: Path) -> None:
+    (found,) = run_json("predict", model, "--user", "nobody", "--item", 100)["predictions"]
     expected = REC.load(model).predict("nobody", 100)
     assert found["estimate"] == pytest.approx(expected.estimate)
     assert found["std"] == pytest.approx(expected.std)
@@ -58,7 +56,7 @@ def test_a_file_of_pairs(
     assert run("predict", model, "--pairs", pairs, "--out", out).exit_code == 0
     frame = read(out)
     assert frame.columns == ["user_id", "item_id", "estimate", "reason", "std"]
-    expected = REC.load(model).predict([1, "nobody", 2], [100, 101, 100])
+    expected = REC.load(model).predict(["1", "nobody", "2"], [100, 101, 100])
     assert frame["estimate"].to_list() == pytest.approx(expected.estimates.tolist())
     assert [reason is None for reason in frame["reason"]] == [True, False, True]
     assert sorted(path.name for path in out.parent.iterdir()) == sorted([out.name, pairs.name])
@@ -86,8 +84,8 @@ def test_brackets_and_stars_in_a_path_mean_themselves(tmp_path: Path, suffix: st
 def test_pairs_as_json(run_json: RunJson, model: Path, pairs: Path) -> None:
     found = run_json("predict", model, "--pairs", pairs)
     assert (found["pairs"], found["impossible"], found["written"]) == (3, 1, None)
-    assert [row["user_id"] for row in found["predictions"]] == [1, "nobody", 2]
-    assert [row["item_id"] for row in found["predictions"]] == [100, 101, 100]
+    assert [row["user"] for row in found["predictions"]] == ["1", "nobody", "2"]
+    assert [row["item"] for row in found["predictions"]] == ["100", "101", "100"]
     out = pairs.with_name("out.csv")
     found = run_json("predict", model, "--pairs", pairs, "--out", out)
     assert (found["written"], found["predictions"]) == (str(out), None)
@@ -120,7 +118,7 @@ def test_ids_that_a_table_has_as_floats_are_known(run_json: RunJson, model: Path
     assert found["impossible"] == 1
     expected = REC.load(model).predict(1, 100).estimate
     assert found["predictions"][0]["estimate"] == pytest.approx(expected)
-    assert found["predictions"][0]["user_id"] == 1
+    assert found["predictions"][0]["user"] == "1"
 
 
 @pytest.mark.parametrize(

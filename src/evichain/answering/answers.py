@@ -110,13 +110,16 @@ def predict(backend: Backend, asker: Asker, items: Sequence[Id]) -> Predictions:
 
 def predict_pairs(backend: Backend, users: Sequence[Id], items: Sequence[Id]) -> Predictions:
     """How users would rate items, pair by pair."""
-    both, places, known = [], [], []
-    for side, names in zip(Side, (users, items), strict=True):
-        distinct, place = np.unique(backend.indices(side, names), return_inverse=True)
+    both, places, known, names = [], [], [], []
+    for side, given in zip(Side, (users, items), strict=True):
+        distinct, place = np.unique(backend.indices(side, given), return_inverse=True)
         both.append(backend.outputs(side, distinct))
         places.append(place)
         known.append(distinct != UNKNOWN)
-    return _predictions(backend, both, places, known, (users, items))
+        own = [None if i == UNKNOWN else backend.identifier(side, i) for i in distinct.tolist()]
+        found = zip(place.tolist(), given, strict=True)
+        names.append([name if own[k] is None else own[k] for k, name in found])
+    return _predictions(backend, both, places, known, names)
 
 
 def _predictions(
@@ -124,7 +127,7 @@ def _predictions(
     both: Sequence[HeadOutput],
     places: Sequence[Longs],
     known: Sequence[Any],
-    names: tuple[Sequence[Id | None], Sequence[Id]],
+    names: Sequence[Sequence[Any]],
     ignored: tuple[Id, ...] = (),
 ) -> Predictions:
     """Predictions for pairs; `places` are the rows of each pair's user and item in `both`."""

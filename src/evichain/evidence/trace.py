@@ -10,7 +10,7 @@ from evichain.evidence.rendering.text import text
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 
-SCHEMA = 1
+SCHEMA = 2
 ADDITIVE, REMOVAL, NONE = "additive", "removal", "none"
 """What contributions are: parts of a sum, what the estimate loses without each piece alone, or
 nothing where there is no chain."""
@@ -68,7 +68,7 @@ class Piece:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """This piece and all below it, ready for JSON."""
+        """This piece and all below it, ready for JSON; ids are text."""
         return {
             "side": self.side.noun,
             "id": str(self.id),
@@ -152,7 +152,7 @@ class Trace:
         return self.svg()
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole trace, ready for JSON; `from_dict` gives it back."""
+        """The whole trace, ready for JSON, with ids as text; `from_dict` reads it."""
         return {
             "schema": SCHEMA,
             "kind": self.kind,

@@ -23,7 +23,9 @@ def test_an_empty_store_has_answers_too(model: REC, tmp_path: Path) -> None:
         ask = Caller(create_app(StoreFollower(model, store)))
         assert ask("GET", "/v1/overview").json()["ratings"] == 0
         assert ask("GET", "/v1/users/3/recommendations").status_code == 404
-        assert ask("POST", "/v1/recommendations", json={"ratings": []}).json()["items"] == []
+        assert (
+            ask("POST", "/v1/recommendations", json={"ratings": []}).json()["recommendations"] == []
+        )
         assert ask("GET", "/v1/items").json() == {"items": []}
         assert ask("GET", "/v1/export").text == "user_id,item_id,rating,timestamp\n"
         assert ask("GET", "/api/recommend/3").json() == []

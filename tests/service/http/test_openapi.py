@@ -99,7 +99,7 @@ def test_every_operation_is_told_well(address: str) -> None:
 
 def test_says_how_many_ratings_a_reason_is_sought_among(ask: Caller) -> None:
     document = ask("GET", "/openapi.json").json()
-    said = f"up to {REASONS_FROM} that are looked at"
+    said = f"up to {REASONS_FROM} that are tried"
     assert said in document["components"]["schemas"]["Reason"]["description"]
     question = document["paths"]["/v1/users/{user}/recommendations"]["get"]["description"]
     assert said in " ".join(question.split())

@@ -205,7 +205,7 @@ def test_the_overview_counts(ask: Caller, store: Store, live: StoreFollower) -> 
     ask("PUT", "/v1/users/eve/ratings/new", json={"rating": 4})
     ask("DELETE", "/v1/users/3")
     found, counts = ask("GET", "/v1/overview").json(), store.counts()
-    assert (found["ratings"], found["users"], found["recommendations"]) == counts[:3]
+    assert (found["ratings"], found["users"], found["items"]) == counts[:3]
     assert found["version"] == store.version()
     assert found["recent_ratings"] == 1
     assert found["recent_rmse"] > 0

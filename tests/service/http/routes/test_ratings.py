@@ -61,25 +61,25 @@ def test_a_rating_is_in_the_next_answer(ask: Caller) -> None:
     listed = []
     for item in (0, 1):
         ask("PUT", f"/v1/users/eve/ratings/{item}", json={"rating": 1 + 4 * item})
-        found = ask("GET", "/v1/users/eve/recommendations?n=9").json()["items"]
+        found = ask("GET", "/v1/users/eve/recommendations?n=9").json()["recommendations"]
         listed.append({one["item"]: one["estimate"] for one in found})
         assert str(item) not in listed[-1]
     assert listed[0] != listed[1]
 
 
 def test_a_rating_is_deleted_and_a_user_erased(ask: Caller, store: Store) -> None:
-    before = ask("GET", "/v1/users/3/recommendations?n=5").json()["items"]
+    before = ask("GET", "/v1/users/3/recommendations?n=5").json()["recommendations"]
     ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 2})
     ask("PUT", "/v1/users/eve/ratings/2?settled=true", json={"rating": 2})
-    assert ask("GET", "/v1/users/3/recommendations?n=5").json()["items"] != before
+    assert ask("GET", "/v1/users/3/recommendations?n=5").json()["recommendations"] != before
     assert ask("DELETE", "/v1/users/eve/ratings/1").json()["deleted"] == 1
     assert ask("DELETE", "/v1/users/eve/ratings/1").json()["deleted"] == 0
     assert [row.item for row in store.ratings_of(Side.USER, "eve")] == [2]
     assert ask("DELETE", "/v1/users/eve").json()["deleted"] == 1
     assert ask("DELETE", "/v1/users/eve").json()["deleted"] == 0
-    for path in ("ratings", "recommendations", "predictions?item=1", "explanations/1"):
+    for path in ("ratings", "recommendations", "explanations/1"):
         assert ask("GET", f"/v1/users/eve/{path}").status_code == 404
-    after = ask("GET", "/v1/users/3/recommendations?n=5").json()["items"]
+    after = ask("GET", "/v1/users/3/recommendations?n=5").json()["recommendations"]
     for figure in ("estimate", "std"):
         expected = pytest.approx([one[figure] for one in before], abs=1e-5)
         assert [one[figure] for one in after] == expected
