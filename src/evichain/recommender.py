@@ -10,9 +10,6 @@ import polars as pl
 import torch
 
 from evichain.arguments import (
-    as_later,
-    as_ratings,
-    as_source,
     guest,
     how_many,
     is_id,
@@ -31,6 +28,7 @@ from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, 
 from evichain.ranking import Ranking
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
+from evichain.ratings.inputs import as_later, as_ratings, as_source
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for

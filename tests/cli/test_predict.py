@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import Result
 
-from evichain.cli._pairs import read_pairs
+from evichain.ratings import read_pairs
 from evichain.recommender import REC
 from evichain.tables import write_table
 

@@ -32,7 +32,11 @@ def predict(
     ] = None,
     pairs: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A file with user and item columns.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="A file with user and item columns, in any format that `train` reads.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -95,7 +99,7 @@ def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, js
     if out is not None:
         table_suffix(out)
         check_free(out, force=force)
-    from evichain.cli._pairs import read_pairs
+    from evichain.ratings import read_pairs
 
     frame = read_pairs(pairs)
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from evichain.arguments import as_source
 from evichain.ratings import Ratings
 from evichain.ratings.graph import Graph
+from evichain.ratings.inputs import as_source
 from evichain.testing import planted_blocks
 
 
