@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from evichain.answering.arguments import as_ratings
 from evichain.errors import DataError
 from evichain.kernels import Floats
 from evichain.protocol import COVERAGE, Recommender, stds_for
+from evichain.ratings.inputs import as_ratings
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 

@@ -12,9 +12,6 @@ import torch
 
 from evichain.answering import answers
 from evichain.answering.arguments import (
-    as_later,
-    as_ratings,
-    as_source,
     broadcast,
     how_many,
     is_guest,
@@ -45,6 +42,7 @@ from evichain.protocol import (
 from evichain.ranking import Ranking, rank
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
+from evichain.ratings.inputs import as_later, as_ratings, as_source
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for

@@ -199,7 +199,7 @@ def test_a_split_is_replaced_when_forced(run: Run, data: Path, tmp_path: Path) -
             arguments = ("data", "split", data, spec, "--out", out, "--format", format)
             assert run(*arguments, "--force").exit_code == 0
             names = {path.name for path in out.iterdir()}
-            assert names == {f"train.{format}", f"test.{format}"} | more
+            assert names == {f"{name}.{format}" for name in ("train", "test", "items")} | more
 
 
 def test_split_in_parquet_and_read_back_as_given_files(
@@ -262,3 +262,43 @@ def test_repeated_pairs_are_told(run: Run, tmp_path: Path, source: str, target: 
     assert (told["ratings"], told["duplicates"]) == (2, 1)
     found = load_ratings(tmp_path / target).frame.select("user_id", "item_id", "rating")
     assert sorted(found.rows()) == [(1, 3, 2.0), (2, 3, 3.0)]
+
+
+def titles_of(path: Path) -> list[tuple[object, ...]]:
+    titles = load_ratings(path).titles
+    assert titles is not None
+    return sorted(titles.rows())
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".ndjson", ".graph"])
+def test_convert_and_split_keep_titles(run: Run, data: Path, tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / f"out{suffix}"
+    assert run("data", "convert", data, out).exit_code == 0
+    assert titles_of(out) == titles_of(data)
+    if suffix != ".graph":
+        arguments = ("data", "split", out, "random:0.8", "--format", suffix[1:])
+        assert run(*arguments, "--out", tmp_path / "parts").exit_code == 0
+        assert titles_of(tmp_path / "parts" / f"test{suffix}") == titles_of(data)
+
+
+def test_named_columns_items_and_bad_rows(run: Run, refused: Refused, tmp_path: Path) -> None:
+    table, items, out = tmp_path / "t.csv", tmp_path / "shop.tsv", tmp_path / "out.csv"
+    table.write_text("customer_no,sku,points,colour\n1,a,4,red\n1,b,x,red\n2,a,3,blue,7\n2,b,5,\n")
+    items.write_text("sku_id\tid\tname\n9\ta\tApple\n8\tc\tCherry\n")
+    columns = ("--columns", "user=customer_no,item=sku,rating=points")
+    assert "row 4: has 5 columns" in refused("data", "describe", table, *columns)[0]
+    for target in (out, tmp_path / "out.graph"):
+        options = (*columns, "--skip-bad-rows", "--items", items)
+        result = run("data", "convert", table, target, *options)
+        assert result.exit_code == 0, result.output
+        assert "skipped 2 bad rows (first: row 3: rating 'x' is not a" in result.stderr
+        assert "not used: column 'colour'" in result.stderr
+        assert "1 of its 2 items have no ratings" in result.stderr
+        assert load_ratings(target).frame.select("user_id", "item_id", "rating").rows() == [
+            (1, "a", 4.0),
+            (2, "b", 5.0),
+        ]
+    assert titles_of(out) == [("a", "Apple")]
+    wrong = refused("data", "describe", table, "--columns", "user=customer,item=sku")
+    assert "no column 'customer' (named as the user_id) among 'customer_no'" in wrong[0]
+    assert "user=customer_no" in refused("data", "describe", table, "--columns", "user")[1]

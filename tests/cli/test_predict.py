@@ -1,14 +1,17 @@
+import gzip
 import io
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import zstandard
 from typer.testing import Result
 
-from evichain.cli._pairs import read_pairs
+from evichain.ratings import read_pairs
 from evichain.recommender import REC
 from evichain.tables import write_table
 
@@ -76,9 +79,38 @@ def test_pairs_in_every_format_and_on_stdout(run: Run, model: Path, tmp_path: Pa
 def test_brackets_and_stars_in_a_path_mean_themselves(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / "a[1]b*?" / f"pairs{suffix}"
     path.parent.mkdir()
-    frame = pl.DataFrame({"user_id": ["1", "2"], "item_id": ["100", "101"]})
+    frame = pl.DataFrame({"user_id": [1, 2], "item_id": [100, 101]})
     write_table(frame, path)
     assert read_pairs(path).equals(frame)
+
+
+TEXT = "user_id,item_id\n1,100\n2,101\n1,100\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("semicolons.csv", TEXT.replace(",", ";").encode()),
+        ("tabs.txt", TEXT.replace(",", "\t").encode()),
+        ("packed.csv.gz", gzip.compress(TEXT.encode())),
+        ("packed.tsv.zst", zstandard.compress(TEXT.replace(",", "\t").encode())),
+        ("no-header.csv", TEXT.partition("\n")[2].encode()),
+        ("with-rating.csv", b"1,100,4\n2,101,3\n1,100,5\n"),
+        ("windows.csv", TEXT.encode("utf-16")),
+        ("latin.csv", TEXT.encode() + "né,101\n".encode("latin-1")),
+    ],
+)
+def test_pairs_are_read_as_ratings_are(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    rows = [(str(user), item) for user, item in read_pairs(path).rows()]
+    assert rows[:3] == [("1", 100), ("2", 101), ("1", 100)]
+    assert rows[3:] == ([("né", 101)] if name == "latin.csv" else [])
+    archive = tmp_path / "pairs.zip"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        zipped.write(path, name)
+    if not name.endswith(".txt"):
+        assert len(read_pairs(archive)) == len(rows)
 
 
 def test_pairs_as_json(run_json: RunJson, model: Path, pairs: Path) -> None:
@@ -108,12 +140,12 @@ def test_half_a_question_is_refused(refused: Refused, model: Path, options: list
 def test_blanks_beside_commas_and_blank_lines_are_nothing(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("user, item\n1, 100\n\n 2 ,\ta b\n\n")
-    assert read_pairs(path).rows() == [("1", "100"), ("2", "a b")]
+    assert read_pairs(path).rows() == [(1, "100"), (2, "a b")]
 
 
 def test_ids_that_a_table_has_as_floats_are_known(run_json: RunJson, model: Path) -> None:
     path = model.parent / "floats.parquet"
-    pl.DataFrame({"user": [1.0, 2.5], "item": [100.0, 100.0]}).write_parquet(path)
+    pl.DataFrame({"user": [1.0, 999.0], "item": [100.0, 100.0]}).write_parquet(path)
     found = run_json("predict", model, "--pairs", path)
     assert found["impossible"] == 1
     expected = REC.load(model).predict(1, 100).estimate
@@ -124,15 +156,15 @@ def test_ids_that_a_table_has_as_floats_are_known(run_json: RunJson, model: Path
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.csv", "user_id,movie\n1,\n", "row 2: an id is missing"),
-        ("a.csv", "user_id,movie\n\n1,2\n1, \n", "row 4: an id is missing"),
+        ("a.csv", "user_id,movie\n1,\n", "row 2: item_id is missing"),
+        ("a.csv", "user_id,movie\n\n1,2\n1, \n", "row 4: item_id is missing"),
         ("a.csv", "user_id,thing\n1,2\n", "item_id"),
         ("a.csv", "user,uid,item\n1,2,3\n", "each of 'user', 'uid' could be the user_id"),
         ("a.csv", "user_id,item_id\n", "no pairs"),
-        ("a.csv", "", "cannot be read"),
-        ("a.parquet", "user_id,item_id\n", "cannot be read"),
-        ("a.ndjson", "{", "cannot be read"),
-        ("a.doc", "user_id,item_id\n1,2\n", ".doc"),
+        ("a.csv", "", "is empty"),
+        ("a.parquet", "user_id,item_id\n", "is not a Parquet file"),
+        ("a.ndjson", "{", "row 1: is not JSON"),
+        ("a.csv", "ann,apple\nbob,pear\n", "no column for user_id or item_id"),
     ],
 )
 def test_bad_pairs_are_refused(

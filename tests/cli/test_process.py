@@ -48,7 +48,7 @@ def test_a_mistake_is_two_lines_and_status_2(spawn: Spawn, tmp_path: Path) -> No
     assert process.returncode == 2
     assert out == ""
     assert err.splitlines() == [
-        f"error: {bad}, row 2: rating 'good' is no finite number",
+        f"error: {bad}, row 2: rating 'good' is not a finite number",
         "A rating is a finite number, such as 4 or 3.5.",
     ]
     assert list(tmp_path.iterdir()) == [bad]

@@ -196,7 +196,7 @@ def test_a_mistake_is_said_once(spawn: Spawn, tmp_path: Path) -> None:
     assert process.returncode == 2
     assert out == ""
     assert len(err.splitlines()) == 2
-    assert "rating 'good' is no finite number" in err
+    assert "rating 'good' is not a finite number" in err
 
 
 def test_a_device_that_is_not_there(refused: Refused, graph: Path) -> None:
@@ -224,4 +224,4 @@ def test_what_lies_in_the_current_folder_is_not_imported(
     process = spawn("train", "bad.csv", "--processes", "2", program=("-P", "-m", "evichain"))
     _, err = process.communicate()
     assert process.returncode == 2
-    assert "rating 'good' is no finite number" in err
+    assert "rating 'good' is not a finite number" in err

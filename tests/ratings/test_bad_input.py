@@ -6,6 +6,7 @@ import os
 import random
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,7 +20,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))
 MANY = "user_id,item_id,rating\n" + "".join(f"{n},{n * 7919 % 1009},3\n" for n in range(20_000))
 
 
-def fault(path: Path, content: bytes | str, **options: str) -> DataError:
+def fault(path: Path, content: bytes | str, **options: Any) -> DataError:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(DataError) as caught:
         read_ratings(path, **options)
@@ -33,12 +34,12 @@ def fault(path: Path, content: bytes | str, **options: str) -> DataError:
 @pytest.mark.parametrize(
     ("content", "row", "what"),
     [
-        (GOOD + "1,4,great\n", 4, "rating 'great' is no finite number"),
+        (GOOD + "1,4,great\n", 4, "rating 'great' is not a finite number"),
         (GOOD + "\n\n1,4,great\n", 6, "rating 'great'"),
         (GOOD + "1,4,\n", 4, "rating is missing"),
-        (GOOD + "1,4,NaN\n", 4, "rating 'NaN' is no finite number"),
-        (GOOD + "1,4,-inf\n", 4, "rating '-inf' is no finite number"),
-        (GOOD + "1,4,1e99\n", 4, "rating '1e99' is no finite number"),
+        (GOOD + "1,4,NaN\n", 4, "rating 'NaN' is not a finite number"),
+        (GOOD + "1,4,-inf\n", 4, "rating '-inf' is not a finite number"),
+        (GOOD + "1,4,1e99\n", 4, "rating '1e99' is not a finite number"),
         (GOOD + "1,4\n", 4, "rating is missing"),
         (GOOD + ",4,3\n", 4, "user_id is missing"),
         (GOOD + '1,"",3\n', 4, "item_id is missing"),
@@ -46,20 +47,19 @@ def fault(path: Path, content: bytes | str, **options: str) -> DataError:
         ("1,2,3\n1,3,x\n", 2, "rating 'x'"),
         ("1::2::3\n1::3\n", 2, "rating is missing"),
         ("1::2::3\n1::3::4::5\n", 2, "has 4 columns where the first row has 3"),
-        ("user,item,rating,time\n1,2,3,soon\n", 2, "timestamp 'soon' is no time"),
-        ("user,item,rating,time\n1,2,3,5\n1,3,3,soon\n", 3, "timestamp 'soon' is no time"),
+        ("user,item,rating,time\n1,2,3,soon\n", 2, "timestamp 'soon' is not a time"),
+        ("user,item,rating,time\n1,2,3,5\n1,3,3,soon\n", 3, "timestamp 'soon' is not a time"),
         (MANY + "1,2,bad\n" + "3,4,5\n" * 1000, 20_002, "rating 'bad'"),
-        (GOOD.encode() + b"caf\xe9,2,3\n", 4, "is not UTF-8 text"),
         (GOOD + " ,4,3\n", 4, "user_id is missing"),
         (GOOD + '1,"4,3\n1,5,3\n', 4, "has a quote that is not closed"),
         (GOOD + '1,"4,3\n' + "1,5,3\n" * 30_000, 4, "has a quote that is not closed"),
-        (GOOD + '1,"4\n5",3\n1,7" disc,3\n1,8,3\n', 5, "has a quote where none belongs"),
-        (GOOD + '1,"4"5,3\n1,8,3\n', 4, "has a quote where none belongs"),
+        (GOOD + '1,"4\n5",3\n1,7" disc,3\n1,8,3\n', 5, "has a misplaced quote"),
+        (GOOD + '1,"4"5,3\n1,8,3\n', 4, "has a misplaced quote"),
         (GOOD + '1,a""b,3\n1,"a,b",3\n1,5,3,4\n', 6, "has 4 columns where the first row has 3"),
         (GOOD.replace("\n", "\r"), 1, "ends in CR alone"),
         (GOOD + "1,4,3\r1,5,3\r", 4, "ends in CR alone"),
-        ("1::2::3\n1::a:b::4\n", 2, "has a colon that is none of `::`"),
-        ("1::a:b::3\n1::3::4\n", 1, "has a colon that is none of `::`"),
+        ("1::2::3\n1::a:b::4\n", 2, "has a colon that is not part of `::`"),
+        ("1::a:b::3\n1::3::4\n", 1, "has a colon that is not part of `::`"),
     ],
 )
 def test_rows_are_named(tmp_path: Path, content: str | bytes, row: int, what: str) -> None:
@@ -74,8 +74,8 @@ def test_rows_are_named(tmp_path: Path, content: str | bytes, row: int, what: st
     [
         ('{"user_id": 1, "item_id": 3, "rating": "good"}', 2, "rating 'good'"),
         ('{"user_id": 1, "item_id": 3}', 2, "rating is missing"),
-        ('{"user_id": 1, "item_id": 3, "rati', 2, "is no JSON"),
-        ("[1, 2, 3]", 2, "is no JSON object"),
+        ('{"user_id": 1, "item_id": 3, "rati', 2, "is not JSON"),
+        ("[1, 2, 3]", 2, "is not a JSON object"),
     ],
 )
 def test_rows_of_json_are_named(tmp_path: Path, line: str, row: int, what: str) -> None:
@@ -97,16 +97,16 @@ def test_rows_of_json_are_named(tmp_path: Path, line: str, row: int, what: str) 
         ("a.csv", "user_id,item_id,rating\n\n\n", "no ratings in it"),
         ("a.csv", PNG, "is a PNG image, not text"),
         ("a.csv", b"MZ\0\1\2\3", "is binary data, not text"),
-        ("a.csv", "user_id,item_id,rating\n1,2,3\n".encode("utf-16"), "is UTF-16 text, not UTF-8"),
-        ("a.csv", "<!DOCTYPE html>\n<html></html>\n", "is no CSV file"),
-        ("a.tsv", GOOD, "is no TSV file: a tab is missing"),
-        ("a.inter", GOOD, "is no INTER file: a tab is missing"),
+        ("a.csv", GOOD.encode("utf-16")[:-1], "is damaged utf-16 text"),
+        ("a.csv", "<!DOCTYPE html>\n<html></html>\n", "is not a CSV file"),
+        ("a.tsv", GOOD, "is not a TSV file: a tab is missing"),
+        ("a.inter", GOOD, "is not a INTER file: a tab is missing"),
         ("a.txt", "nothing\n", "no columns in 'nothing'"),
-        ("a.parquet", GOOD, "is no Parquet file"),
-        ("a.parquet", PNG, "is no Parquet file"),
+        ("a.parquet", GOOD, "is not a Parquet file"),
+        ("a.parquet", PNG, "is not a Parquet file"),
         ("a.parquet", b"PAR1" + b"\1" * 50, "cannot be read"),
-        ("a.ndjson", GOOD, "is no NDJSON"),
-        ("a.json", "[]", "is no NDJSON"),
+        ("a.ndjson", GOOD, "is not NDJSON"),
+        ("a.json", "[]", "is not NDJSON"),
         ("a.json", '{"a": 1}\n', "no column for user_id"),
         ("a.csv.gz", GOOD, "named .gz but not packed so"),
         ("a.csv.zst", GOOD, "named .zst but not packed so"),
@@ -122,9 +122,7 @@ def test_files_that_are_no_ratings(
 @pytest.mark.parametrize(
     ("name", "content", "right"),
     [
-        ("a.csv", GOOD.encode() + b"caf\xe9,2,3\n", "Save it as UTF-8."),
-        ("a.ndjson", b'{"user": "caf\xe9", "item": 2, "rating": 3}\n', "Save it as UTF-8."),
-        ("a.csv", GOOD.encode("utf-16"), "Save it as UTF-8."),
+        ("a.csv", GOOD.encode("utf-16")[:-1], "Save it as UTF-8."),
         ("a.parquet", b"PAR1" + b"\1" * 50, "Copy or download it again."),
         ("a.csv.gz", gzip.compress(MANY.encode())[:-9], "Copy or download it again."),
     ],

@@ -13,7 +13,7 @@ from tests.full import full_disk
 
 from evichain.errors import DataError
 from evichain.ratings import read_ratings
-from evichain.ratings._spilling import GrowingArray
+from evichain.ratings._buckets import GrowingArray
 from evichain.ratings.conversion import convert_parquet
 from evichain.ratings.graph import Graph, array_path
 from evichain.ratings.side import Side
@@ -153,7 +153,7 @@ def test_what_it_takes_of_the_disk_on_the_way(
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [
-        ("rating", float("nan"), "row 6: rating nan is no finite number"),
+        ("rating", float("nan"), "row 6: rating nan is not a finite number"),
         ("rating", None, "row 6: rating is missing"),
         ("user", None, "row 6: user_id is missing"),
     ],

@@ -150,17 +150,17 @@ def test_take_by_mask_and_by_index() -> None:
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        (([1, 2], [1, 2], [1.0, float("nan")]), "row 2: rating nan is no finite number"),
+        (([1, 2], [1, 2], [1.0, float("nan")]), "row 2: rating nan is not a finite number"),
         (([1, 2], [1, 2], [float("inf"), 1]), "row 1: rating inf"),
         (([1, 2], [1, 2], [1e300, 1]), "row 1: rating 1e+300"),
         (([1, 2], [1, 2], [1, None]), "row 2: rating is missing"),
         (([1, None], [1, 2], [1, 2]), "row 2: user_id is missing"),
         ((["", "a"], [1, 2], [1, 2]), "row 1: user_id is missing"),
-        (([1, 2], [1.0, 1.5], [1, 2]), "row 2: item_id 1.5 is no id"),
+        (([1, 2], [1.0, 1.5], [1, 2]), "row 2: item_id 1.5 is not an id"),
         (([1, 2], [True, False], [1, 2]), "item_id has type Boolean"),
         (([1, 2], [1, 2], [[1], [2]]), "rating has type List"),
-        (([1, 2], [1, 2], [1]), "no table of ratings"),
-        (([1, "a"], [1, 2], [1, 2]), "no table of ratings"),
+        (([1, 2], [1, 2], [1]), "not a table of ratings"),
+        (([1, "a"], [1, 2], [1, 2]), "not a table of ratings"),
         (([], [], []), "no ratings in it"),
     ],
 )

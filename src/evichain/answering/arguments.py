@@ -1,56 +1,14 @@
-"""Checks of what users pass in: ids, lists of ids, guests and tables."""
+"""Checks of what users pass in: ids, lists of ids, and the ratings of guests."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from evichain.errors import DataError, UnknownEntityError
-from evichain.ratings.catalogue import load_ratings
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
-from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
-from evichain.ratings.table import Ratings
-
-_SLACK = 0.1
-
-
-def as_ratings(ratings: Any) -> Ratings:
-    """A `Ratings` as it is, or made from a table, or loaded by the name of a file or data set."""
-    if isinstance(ratings, str | Path):
-        return load_ratings(str(ratings))
-    return ratings if isinstance(ratings, Ratings) else Ratings.from_frame(ratings)
-
-
-def as_source(ratings: Any) -> Ratings | Graph:
-    """As `as_ratings`; but a `Graph` is as it is, and a saved one is mapped instead of read."""
-    if isinstance(ratings, str | Path):
-        path = Path(ratings).expanduser()
-        if Graph.is_at(path):
-            return Graph.load(path)
-    return ratings if isinstance(ratings, Graph) else as_ratings(ratings)
-
-
-def as_later(ratings: Any, scale: Scale) -> Ratings:
-    """Ratings that come after training, on the scale that a model was trained with.
-
-    The ends of a continuous scale are but the farthest that were seen, so what is a little beyond
-    them counts as they do; anything else off the scale is no rating that the model knows of.
-    """
-    table = as_ratings(ratings)
-    values = table.frame["rating"]
-    slack = 0.0 if scale.levelled else _SLACK * (scale.high - scale.low)
-    off = ~values.is_between(scale.low - slack, scale.high + slack)
-    if off.any():
-        user, item, rating = table.frame.filter(off).row(0)[:3]
-        raise DataError(
-            f"the rating {rating:g} of item {item!r} by user {user!r} is off the scale",
-            where=table.name,
-            right=f"Ratings of this model go from {scale.low:g} to {scale.high:g}.",
-        )
-    return table.on(scale)
 
 
 def is_id(value: object) -> TypeGuard[Id]:

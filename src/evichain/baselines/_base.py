@@ -12,13 +12,14 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from evichain.answering.arguments import as_ratings, how_many, is_id, known, listed
+from evichain.answering.arguments import how_many, is_id, known, listed
 from evichain.errors import DataError, NotFittedError, SettingsError
 from evichain.kernels import Floats, Ints
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
 from evichain.ranking import highest
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
+from evichain.ratings.inputs import as_ratings
 from evichain.ratings.side import Side
 from evichain.recipes import checked
 

@@ -6,13 +6,13 @@ from typing import Any, Self
 import numpy as np
 from pydantic import Field
 
-from evichain.answering.arguments import as_ratings
 from evichain.baselines._base import Baseline, BaselineSettings, Learned
 from evichain.baselines._pairs import Pairs, all_pairs
 from evichain.kernels import Floats, Ints, Keys, Longs, fast_kernel, kernel
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
 from evichain.ratings.hashing import pair_hash
+from evichain.ratings.inputs import as_ratings
 from evichain.ratings.side import Side
 
 

@@ -17,7 +17,9 @@ SPLITS = ("csv", "parquet", "ndjson")
 _SPLITS = [
     {f"{part}.{kind}" for part in parts}
     for kind in SPLITS
-    for parts in (("train", "test"), ("train", "test", "later"))
+    for later in ((), ("later",))
+    for items in ((), ("items",))
+    for parts in (("train", "test", *later, *items),)
 ]
 _GRAPH = {"levels.npy", "titles.parquet", "graph.json"} | {
     f"{side}_{name}"

@@ -1,8 +1,15 @@
-"""Ratings for a verb, whole or split, with what the user should know of them said on stderr."""
+"""Loads ratings for a command, whole or split, and tells the user on stderr what was read."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
+import typer
+
+from evichain.cli._errors import OptionError
 from evichain.cli._output import note
 
 if TYPE_CHECKING:
@@ -12,10 +19,79 @@ if TYPE_CHECKING:
 
 Source = TypeVar("Source")
 
+_OPTIONS = {
+    "items": (
+        Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE",
+                help="A table with the titles of items; by default items.* or movies.* beside "
+                "the ratings.",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
+    "columns": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="user=NAME,...",
+                help="The names of columns that are not recognized: user, item, rating, "
+                "timestamp, title.",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
+    "skip_bad_rows": (
+        Annotated[
+            bool,
+            typer.Option("--skip-bad-rows", help="Skip and count rows that are not ratings."),
+        ],
+        False,
+    ),
+}
+
+
+def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command --items, --columns and --skip-bad-rows.
+
+    They arrive in the command's parameter `reading`, ready for `load_ratings(data, **reading)`.
+    """
+    own = signature(command, eval_str=True)
+    kept = [p for name, p in own.parameters.items() if name != "reading"]
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _OPTIONS.items()
+    ]
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        given = {option.name: values.pop(option.name) for option in options}
+        given["columns"] = parse_columns(given["columns"])
+        command(reading=given, **values)
+
+    parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in (*kept, *options)]
+    called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in parameters}
+    return called
+
+
+def parse_columns(text: str | None) -> dict[str, str] | None:
+    """The columns named by `--columns user=NAME,item=NAME`."""
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(column.strip() and equals and name for column, equals, name in pairs):
+        right = "Write user=customer_no,item=sku,rating=stars,timestamp=when, or some of these."
+        raise OptionError(f"cannot read {text!r}", where="--columns", right=right)
+    return {column.strip(): name for column, _, name in pairs}
+
 
 @dataclass(frozen=True)
 class Parts(Generic[Source]):
-    """The ratings to learn from, those that come later and those to be tested on."""
+    """The ratings to learn from, those that come after training, and those to test on."""
 
     train: Source
     later: "Ratings | None" = None
@@ -23,8 +99,10 @@ class Parts(Generic[Source]):
     name: str | None = None
 
 
-def load_source(data: str, split: str | None, seed: int) -> "Parts[Graph] | Parts[Ratings]":
-    """As `load_parts`; but a saved graph that is not split is mapped instead of read."""
+def load_source(
+    data: str, split: str | None, seed: int, reading: dict[str, Any] | None = None
+) -> "Parts[Graph] | Parts[Ratings]":
+    """As `load_parts`, but a saved graph that is not split is mapped instead of read."""
     from evichain.ratings.catalogue import local_path
 
     if split in (None, "none"):
@@ -35,21 +113,23 @@ def load_source(data: str, split: str | None, seed: int) -> "Parts[Graph] | Part
             graph = Graph.load(path)
             note(f"{data}: {len(graph):,} ratings, mapped")
             return Parts(graph)
-    return load_parts(data, split, seed)
+    return load_parts(data, split, seed, reading)
 
 
-def load_parts(data: str, split: str | None, seed: int) -> "Parts[Ratings]":
+def load_parts(
+    data: str, split: str | None, seed: int, reading: dict[str, Any] | None = None
+) -> "Parts[Ratings]":
     """The parts of a split, or all ratings without one."""
     from evichain.ratings import load_ratings, load_split
 
     if split in (None, "none"):
-        ratings = load_ratings(data)
-        _say_duplicates(ratings)
+        ratings = load_ratings(data, **(reading or {}))
+        print_notes(ratings)
         note(f"{ratings.name}: {len(ratings):,} ratings")
         return Parts(ratings)
     assert split is not None
-    parts = load_split(data, split, seed)
-    _say_duplicates(parts.train)
+    parts = load_split(data, split, seed, **(reading or {}))
+    print_notes(parts.train, parts.test)
     counts = f"{len(parts.train):,} ratings to train on"
     if parts.later is not None:
         counts += f", {len(parts.later):,} that come later"
@@ -57,7 +137,12 @@ def load_parts(data: str, split: str | None, seed: int) -> "Parts[Ratings]":
     return Parts(parts.train, parts.later, parts.test, parts.name)
 
 
-def _say_duplicates(ratings: "Ratings") -> None:
-    if ratings.duplicates:
-        dropped = f"{ratings.duplicates:,} earlier ratings of pairs that were rated again"
-        note(f"{ratings.name}: {dropped} were dropped")
+def print_notes(*tables: "Ratings") -> None:
+    """Tell what was ignored, skipped and dropped, once if several parts say the same."""
+    said = [line for ratings in tables for line in ratings.notes]
+    first = tables[0]
+    if first.duplicates:
+        dropped = f"{first.duplicates:,} earlier ratings of a pair were dropped"
+        said.append(f"{first.name}: {dropped}")
+    for line in dict.fromkeys(said):
+        note(line)

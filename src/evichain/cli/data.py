@@ -1,15 +1,21 @@
 """`evichain data`: ratings from the catalogue or from files, looked at, converted and split."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evichain.cli._errors import OptionError
 from evichain.cli._files import SPLITS, check_free, folder_size, replacing
+from evichain.cli._loading import print_notes, reading_options
 from evichain.cli._options import Data, Force, Json, Seed, Spec, examples, group
 from evichain.cli._output import note, print_facts, print_json, print_table, size_said
 from evichain.tables import table_suffix, write_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from evichain.ratings import Ratings
 
 verb = group("List, fetch, describe, convert, split and make up ratings.")
 
@@ -65,13 +71,16 @@ def fetch_(
 
 
 @verb.command(epilog=examples("evichain data describe ml-100k", "evichain data describe my.csv"))
-def describe(data: Data, json: Json = False) -> None:
+@reading_options
+def describe(data: Data, reading: dict[str, Any], json: Json = False) -> None:
     """Count what is in a ratings table: users, items, levels, ratings per entity, time."""
     from evichain.cli._describing import describe as described
     from evichain.cli._describing import print_description
     from evichain.ratings import load_ratings
 
-    description = described(load_ratings(data))
+    ratings = load_ratings(data, **reading)
+    print_notes(ratings)
+    description = described(ratings)
     print_json(description) if json else print_description(description)
 
 
@@ -82,15 +91,18 @@ def describe(data: Data, json: Json = False) -> None:
         "evichain data convert parts-of-parquet/ ratings.graph",
     )
 )
+@reading_options
 def convert(
     data: Data,
+    reading: dict[str, Any],
     out: Annotated[
         Path,
         typer.Argument(
             metavar="OUT",
-            help="A .csv, .tsv, .parquet or .ndjson file, or a .graph folder: the arrays of the "
-            "graph that models are trained on, with titles and without timestamps. Parquet of any "
-            "size becomes one in bounded memory, and `train` maps it instead of reading it.",
+            help="A .csv, .tsv, .parquet or .ndjson file, with a title column if titles are known; "
+            "or a .graph folder: the arrays of the graph that models are trained on, with titles "
+            "and without timestamps. Parquet of any size is converted to a graph in bounded "
+            "memory, and `train` maps it instead of reading it.",
             show_default=False,
         ),
     ],
@@ -104,13 +116,12 @@ def convert(
     suffix = table_suffix(out, _GRAPH)
     with replacing(out, force=force, folder=suffix == _GRAPH) as beside:
         if suffix != _GRAPH:
-            ratings = load_ratings(data)
-            write_table(ratings.frame, beside)
+            ratings = load_ratings(data, **reading)
+            write_table(_with_titles(ratings), beside)
+            print_notes(ratings)
             count, dropped = len(ratings), ratings.duplicates
         else:
-            count, dropped = _write_graph(data, beside)
-    if dropped:
-        note(f"{data}: {dropped:,} earlier ratings of a pair were dropped")
+            count, dropped = _write_graph(data, beside, reading)
     if json:
         found = {"data": data, "written": out, "ratings": count, "duplicates": dropped}
         print_json({**found, "peak_bytes": peak_bytes()})
@@ -118,21 +129,33 @@ def convert(
         note(f"{out}: {count:,} ratings of {data}")
 
 
-def _write_graph(data: str, folder: Path) -> tuple[int, int]:
-    """Parquet by way of buckets on disk, however large; all else in memory.
+def _with_titles(ratings: "Ratings") -> "pl.DataFrame":
+    """The table of ratings, with a column of titles if there are any."""
+    if ratings.titles is None:
+        return ratings.frame
+    return ratings.frame.join(ratings.titles, on="item_id", how="left", maintain_order="left")
+
+
+def _write_graph(data: str, folder: Path, reading: dict[str, Any]) -> tuple[int, int]:
+    """Write a graph: from Parquet through buckets on disk, whatever its size; else in memory.
 
     Returns:
-        How many ratings were written, and how many earlier ones of a pair dropped.
+        How many ratings were written, and how many earlier ones of a pair were dropped.
     """
     from evichain.ratings.catalogue import load_ratings, local_path
     from evichain.ratings.conversion import convert_parquet
     from evichain.ratings.graph import Graph
 
-    converted = convert_parquet(local_path(data), folder, progress=True)
+    converted = convert_parquet(local_path(data), folder, progress=True, **reading)
     if converted is None:
-        ratings = load_ratings(data)
+        ratings = load_ratings(data, **reading)
         Graph.build(ratings).save(folder)
+        print_notes(ratings)
         return len(ratings), ratings.duplicates
+    for line in converted.notes:
+        note(line)
+    if converted.duplicates:
+        note(f"{data}: {converted.duplicates:,} earlier ratings of a pair were dropped")
     return converted.ratings, converted.duplicates
 
 
@@ -188,14 +211,16 @@ def generate(
         "evichain data split ml-100k users:0.8/5 --out newcomers",
     )
 )
+@reading_options
 def split(
     data: Data,
     spec: Spec,
+    reading: dict[str, Any],
     out: Annotated[
         Path,
         typer.Option(
-            help="The folder to make, with the files train and test, and later if some ratings "
-            "come after training."
+            help="The folder to make, with the files train and test, later if some ratings come "
+            "after training, and items if titles are known."
         ),
     ],
     seed: Seed = 0,
@@ -203,14 +228,15 @@ def split(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Part ratings into those to learn from, any that come after training, and those to test on."""
+    """Split ratings into those to learn from, any that come after training, and those to test."""
     from evichain.ratings import load_split
 
     if format not in SPLITS:
         right = f"Formats are {', '.join(SPLITS)}."
         raise OptionError(f"no format {format!r}", where="--format", right=right)
     check_free(out, force=force, folder=True)
-    parted = load_split(data, spec, seed)
+    parted = load_split(data, spec, seed, **reading)
+    print_notes(parted.train, parted.test)
     parts = {"train": parted.train, "test": parted.test}
     if parted.later is not None:
         parts["later"] = parted.later
@@ -218,6 +244,8 @@ def split(
         beside.mkdir()
         for name, part in parts.items():
             write_table(part.frame, beside / f"{name}.{format}")
+        if parted.train.titles is not None:
+            write_table(parted.train.titles, beside / f"items.{format}")
     counts = {"later": 0, **{name: len(part) for name, part in parts.items()}}
     if json:
         files = {name: str(out / f"{name}.{format}") for name in parts}

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evichain.cli._loading import load_parts
+from evichain.cli._loading import load_parts, reading_options
 from evichain.cli._options import LARGEST_SEED, Data, Json, Model, Split, examples, single
 from evichain.cli._output import print_json
 from evichain.cli._scores import (
@@ -28,9 +28,11 @@ verb = single()
         "evichain evaluate model ml-100k --split u1 --top 20 --json",
     )
 )
+@reading_options
 def evaluate(
     model: Model,
     data: Data,
+    reading: dict[str, Any],
     split: Split = None,
     seed: Annotated[
         int | None,
@@ -68,7 +70,7 @@ def evaluate(
     if seed is None:
         known = loaded.training.get("split_seed")
         seed = loaded.settings.seed if known is None else int(known)
-    parts = load_parts(data, split, seed)
+    parts = load_parts(data, split, seed, reading)
     name, tested = parts.name, parts.train if parts.test is None else parts.test
     seen = count_seen(loaded.graph, tested)
     begun = time.perf_counter()

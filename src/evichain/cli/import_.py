@@ -1,11 +1,15 @@
 """`evichain import`: ratings and titles into a store."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evichain.cli._loading import print_notes, reading_options
 from evichain.cli._options import Json, StoreUrl, examples, single
 from evichain.cli._output import print_facts, print_json
+
+if TYPE_CHECKING:
+    pass
 
 verb = single()
 
@@ -17,6 +21,7 @@ verb = single()
         "evichain import sqlite:///ratings.db --store postgresql://evichain@localhost/films",
     )
 )
+@reading_options
 def import_(
     source: Annotated[
         str,
@@ -28,11 +33,12 @@ def import_(
         ),
     ],
     store: StoreUrl,
+    reading: dict[str, Any],
     json: Json = False,
 ) -> None:
-    """Put ratings and titles into a store, made if it is not there yet.
+    """Import ratings and titles into a store, which is created if it does not exist.
 
-    A pair that has been rated before gets the new rating. All of it is put, or nothing.
+    A pair that is rated already gets the new rating. Either everything is imported or nothing.
     """
     from evichain.ratings import load_ratings
     from evichain.service.store import check_ratings, is_url, open_store, parse
@@ -43,7 +49,8 @@ def import_(
             titles, duplicates, name = origin.counts().titles, 0, origin.name
             written = target.import_store(origin, progress=True)
     else:
-        ratings = load_ratings(source)
+        ratings = load_ratings(source, **reading)
+        print_notes(ratings)
         check_ratings(ratings)
         titles = len(ratings.titles) if ratings.titles is not None else 0
         duplicates, name = ratings.duplicates, source

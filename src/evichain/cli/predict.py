@@ -104,7 +104,7 @@ def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, js
     if out is not None:
         table_suffix(out)
         check_free(out, force=force)
-    from evichain.cli._pairs import read_pairs
+    from evichain.ratings import read_pairs
 
     frame = read_pairs(pairs)
 

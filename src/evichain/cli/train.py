@@ -8,7 +8,7 @@ import typer
 
 from evichain.cli._errors import OptionError, OutputError
 from evichain.cli._files import check_free, check_place, replacing
-from evichain.cli._loading import load_source
+from evichain.cli._loading import load_source, reading_options
 from evichain.cli._options import Data, Force, Json, Recipe, Seed, Split, examples, single
 from evichain.cli._output import note, print_json
 from evichain.cli._processes import LOST, is_first, is_launched, is_worker, run_processes
@@ -32,11 +32,13 @@ _LOG, _CHECKPOINT = "log.jsonl", "checkpoint.safetensors"
         "torchrun --nproc-per-node 4 -m evichain train ratings.graph --out model",
     )
 )
+@reading_options
 @settings_options
 def train(
     context: typer.Context,
     data: Data,
     settings: Changes,
+    reading: dict[str, Any],
     recipe: Recipe = "plus",
     split: Split = None,
     seed: Seed = 0,
@@ -83,7 +85,7 @@ def train(
     place = device_named(device)
     if processes > 1 and not is_worker():
         run_processes(processes, context.find_root().obj, run)
-    parts = load_source(data, split, seed)
+    parts = load_source(data, split, seed, reading)
     learned, tested, name = parts.train, parts.test, parts.name
     if is_first() and tested is None and out is None and run is None:
         note("Nothing of the model will be kept: to keep it, name a folder with --out DIR")

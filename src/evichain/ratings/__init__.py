@@ -8,7 +8,7 @@ from evichain.ratings.catalogue import (
     is_fetched,
     load_ratings,
 )
-from evichain.ratings.reading import read_ratings
+from evichain.ratings.reading import ReadOptions, read_pairs, read_ratings
 from evichain.ratings.side import Side
 from evichain.ratings.splits import (
     Split,
@@ -29,6 +29,7 @@ __all__ = [
     "CATALOGUE",
     "Dataset",
     "Ratings",
+    "ReadOptions",
     "Side",
     "Split",
     "cache_folder",
@@ -43,6 +44,7 @@ __all__ = [
     "load_ratings",
     "load_split",
     "random_split",
+    "read_pairs",
     "read_ratings",
     "time_split",
     "user_split",

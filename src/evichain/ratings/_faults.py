@@ -1,4 +1,4 @@
-"""What is wrong with a file that polars cannot read, in words and with the row."""
+"""Finds the row that polars cannot read, and says what is wrong with it."""
 
 import csv
 import io
@@ -11,11 +11,10 @@ from pathlib import Path
 import polars as pl
 
 from evichain.errors import DataError
-from evichain.ratings._cleaning import RawTable
-from evichain.ratings._containers import AGAIN
-from evichain.ratings._formats import COLON, CR_ALONE, OFFER, SAVE
+from evichain.ratings._archives import AGAIN
+from evichain.ratings._formats import COLON, CR_ALONE, OFFER
+from evichain.ratings._validation import RawTable
 
-_NOT_UTF_8 = "is not UTF-8 text"
 _QUOTES = 'A column with a quote in it is quoted, and that quote is doubled: "7"" single".'
 
 Fault = tuple[int, str, str]
@@ -24,7 +23,7 @@ Fault = tuple[int, str, str]
 
 @contextmanager
 def faults_explained(path: Path, table: RawTable) -> Iterator[None]:
-    """Turn what polars says of a broken file into an error that names the row."""
+    """Turn an error of polars about a broken file into one that names the row."""
     try:
         yield
     # Damaged Parquet can make polars panic, which is no PolarsError.
@@ -33,7 +32,7 @@ def faults_explained(path: Path, table: RawTable) -> Iterator[None]:
         row, what, right = 0, "", OFFER
         if not _is_parquet(path):
             row, what, right = _first_fault(path, table) or (0, "", OFFER)
-        elif not isinstance(error, pl.exceptions.SchemaError):  # which parts have that differ
+        elif not isinstance(error, pl.exceptions.SchemaError):  # parts with different columns
             right = AGAIN
         raise DataError(
             what or f"cannot be read ({said})",
@@ -48,18 +47,18 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _first_fault(path: Path, table: RawTable) -> Fault | None:
-    """The first row that cannot be part of the file: slow, and only gone through on errors."""
+    """The first broken row; slow, so only after an error."""
     looks = (_line_fault, _column_fault) if table.separator else (_json_fault,)
     found = []
     for look in looks:
         with path.open("rb") as file:
-            text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+            text = io.TextIOWrapper(file, "utf-8-sig", newline="")
             found.append(look(text, table))
     return min(filter(None, found), key=lambda fault: fault[0], default=None)
 
 
 def _line_fault(lines: Iterable[str], table: RawTable) -> Fault | None:
-    """The first row with a line end or a quote where none belongs."""
+    """The first row with a wrong line end or a misplaced quote."""
     row, opened = 0, False
     for line in lines:
         row += not opened
@@ -69,16 +68,16 @@ def _line_fault(lines: Iterable[str], table: RawTable) -> Fault | None:
             continue
         after = _opened(line.rstrip("\r\n"), table.separator, opened)
         if after is None:
-            return row, "has a quote where none belongs", _QUOTES
+            return row, "has a misplaced quote", _QUOTES
         opened = after
     return (row, "has a quote that is not closed", _QUOTES) if opened else None
 
 
 def _opened(line: str, separator: str, opened: bool) -> bool | None:
-    """Whether a column is open at the end of a line; None where a quote stands wrong.
+    """Whether a quoted column is open at the end of a line; None if a quote is misplaced.
 
     Args:
-        opened: whether one is at its beginning.
+        opened: whether one is open at the beginning of the line.
     """
     mark = re.escape(separator)
     bare = rf'[^"{mark}]+(?:"[^"{mark}]*"[^"{mark}]*)*'
@@ -93,19 +92,17 @@ def _opened(line: str, separator: str, opened: bool) -> bool | None:
 
 
 def _column_fault(text: Iterable[str], table: RawTable) -> Fault | None:
-    """The first row that is not UTF-8, or has more columns than the first."""
+    """The first row that has more columns than the first, or a stray colon."""
     width = 0
     try:
         for row, fields in enumerate(_fields(text, table), start=1):
-            if _undecoded("".join(fields)):
-                return row, _NOT_UTF_8, SAVE
             if table.separator == "::" and ":" in "".join(fields):
                 return row, *COLON
             width = width or len(fields)
             if len(fields) > width:
                 what = f"has {len(fields)} columns where the first row has {width}"
                 return row, what, OFFER
-    except csv.Error:  # a column of a hundred thousand letters, after a quote that is not closed
+    except csv.Error:  # a column too long for csv, after a quote that is not closed
         return None
     return None
 
@@ -119,15 +116,9 @@ def _fields(text: Iterable[str], table: RawTable) -> Iterable[list[str]]:
 
 def _json_fault(lines: Iterable[str], table: RawTable) -> Fault | None:
     for row, line in enumerate(lines, start=1):
-        if _undecoded(line):
-            return row, _NOT_UTF_8, SAVE
         try:
             if line.strip() and not isinstance(json.loads(line), dict):
-                return row, "is no JSON object", OFFER
+                return row, "is not a JSON object", OFFER
         except ValueError as error:
-            return row, f"is no JSON ({error})", OFFER
+            return row, f"is not JSON ({error})", OFFER
     return None
-
-
-def _undecoded(text: str) -> bool:
-    return any("\udc80" <= letter <= "\udcff" for letter in text)

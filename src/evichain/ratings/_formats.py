@@ -1,14 +1,18 @@
-"""The file formats of ratings: which one a plain file is in, and how its rows are read."""
+"""File formats and encodings: which one a plain file has, and how its rows are read."""
 
+import codecs
 import csv
 import glob
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 import polars as pl
 
 from evichain.errors import DataError
-from evichain.ratings._cleaning import ROW, RawTable
-from evichain.ratings._columns import COLUMNS, candidates, match
+from evichain.ratings._validation import ROW, SURPLUS, RawTable
+from evichain.ratings.columns import COLUMNS, ITEM, PAIR, REQUIRED, USER, candidates, match
 
 FORMATS = ("csv", "tsv", "dat", "inter", "parquet", "ndjson")
 """The names `format=` takes. dat is MovieLens' `::`, inter is RecBole's, tsv reads u.data."""
@@ -16,8 +20,8 @@ FORMATS = ("csv", "tsv", "dat", "inter", "parquet", "ndjson")
 OFFER = "Ratings are read from CSV, TSV, Parquet, NDJSON, u.data, ratings.dat and .inter files."
 SAVE = "Save it as UTF-8."
 CR_ALONE = "ends in CR alone", "Save it with lines that end in LF or in CR LF."
-COLON = "has a colon that is none of `::`", "Write it as CSV, or choose ids without colons."
-"""What may be wrong with a row, and what would be right."""
+COLON = "has a colon that is not part of `::`", "Write it as CSV, or choose ids without colons."
+"""What may be wrong with a row, and what to do about it."""
 
 _BY_SUFFIX = {
     ".csv": "csv",
@@ -43,17 +47,47 @@ _MAGIC = {
 }
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _START = 1 << 16
+_PIECE = 1 << 20
 
 
-def scan(path: Path, name: str, *, where: str, format: str | None = None) -> RawTable:
-    """The rows of a plain file, read as they are needed.
+@dataclass(frozen=True)
+class Wanted:
+    """What to read from a table.
+
+    Attributes:
+        named: columns named by the user.
+        required: the columns it must have.
+        skip_bad_rows: drop and count bad rows instead of raising an error.
+        format: one of `FORMATS`, instead of what name and content suggest.
+    """
+
+    named: Mapping[str, str] = field(default_factory=dict)
+    required: tuple[str, ...] = REQUIRED
+    skip_bad_rows: bool = False
+    format: str | None = None
+
+    def of(self, table: RawTable) -> RawTable:
+        """The table, with what is wanted of it."""
+        return replace(
+            table,
+            named=self.named,
+            required=self.required,
+            skip_bad_rows=self.skip_bad_rows,
+        )
+
+
+def scan(
+    path: Path, name: str, wanted: Wanted, *, where: str, scratch: Callable[[], Path]
+) -> tuple[Path, RawTable]:
+    """The rows of a plain file, read when they are needed; and the file they are read from.
 
     Args:
         path: the file.
-        name: what it was called before it was unpacked: its suffix tells the format.
-        where: what messages call it.
-        format: one of `FORMATS`, to overrule name and content.
+        name: its name before it was unpacked: the suffix says the format.
+        where: the file, for messages.
+        scratch: makes the path of a temporary file, for text that must be converted first.
     """
+    format = wanted.format
     if format is not None and format not in FORMATS:
         raise DataError(
             f"no format {format!r}", where=where, right=f"Formats are {', '.join(FORMATS)}."
@@ -62,51 +96,102 @@ def scan(path: Path, name: str, *, where: str, format: str | None = None) -> Raw
         start = file.read(_START)
     format = format or _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
     if format == "parquet" or (format is None and start.startswith(b"PAR1")):
-        return _scan_parquet(path, start, where)
-    text = _text(start, where)
+        if not start.startswith(b"PAR1"):
+            raise DataError("is not a Parquet file", where=where, right=OFFER)
+        return path, scan_parquet([path], where, wanted)
+    path, notes = _as_utf8(path, start, where, scratch)
+    with path.open("rb") as file:
+        # The end of what is read may cut a character in two.
+        text = file.read(_START).decode("utf-8-sig", errors="ignore")
     if not text.strip():
         raise DataError("is empty", where=where, right="A ratings file has one rating a line.")
     if format == "ndjson" or (format is None and text.lstrip().startswith(("{", "["))):
-        return _scan_ndjson(path, text, where)
-    return _scan_text(path, text, where, format)
+        if wanted.skip_bad_rows:
+            path = _without_bad_lines(path, scratch())
+        table = _scan_ndjson(path, text, where)
+    else:
+        table = _scan_text(path, text, where, format, wanted)
+    return path, wanted.of(replace(table, notes=notes))
 
 
-def _text(start: bytes, where: str) -> str:
+def _as_utf8(
+    path: Path, start: bytes, where: str, scratch: Callable[[], Path]
+) -> tuple[Path, tuple[str, ...]]:
+    """The text file in UTF-8, converted if it is in UTF-16 or Latin-1, with a note if it was."""
     if start.startswith(_UTF_16):
-        raise DataError("is UTF-16 text, not UTF-8", where=where, right=SAVE)
+        return _converted(path, "utf-16", where, scratch()), ()
     kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
     if kind is None and b"\0" in start:
         kind = "binary data"
     if kind is not None:
         raise DataError(f"is {kind}, not text", where=where, right=OFFER)
-    # A character may be cut in two at the end of what was read.
-    return start.decode("utf-8-sig", errors="ignore" if len(start) == _START else "replace")
+    if _is_utf8(path):
+        return path, ()
+    note = f"{where}: not in UTF-8, so it was read as Latin-1"
+    return _converted(path, "latin-1", where, scratch()), (note,)
 
 
-def _scan_parquet(path: Path, start: bytes, where: str) -> RawTable:
-    if not start.startswith(b"PAR1"):
-        raise DataError("is no Parquet file", where=where, right=OFFER)
-    return scan_parquet([path], where)
+def _is_utf8(path: Path) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    ascii = True
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                # Most ratings are ASCII, which is far cheaper to check.
+                ascii = ascii and piece.isascii()
+                if not ascii:
+                    decoder.decode(piece)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
-def scan_parquet(parts: list[Path], where: str) -> RawTable:
+def _converted(path: Path, encoding: str, where: str, target: Path) -> Path:
+    """A copy of a text file in UTF-8."""
+    try:
+        with (
+            path.open(encoding=encoding, newline="") as source,
+            target.open("w", encoding="utf-8", newline="") as sink,
+        ):
+            while piece := source.read(_PIECE):
+                sink.write(piece)
+    except UnicodeError as error:
+        raise DataError(f"is damaged {encoding} text", where=where, right=SAVE) from error
+    return target
+
+
+def _without_bad_lines(path: Path, target: Path) -> Path:
+    """A copy of an NDJSON file in which lines that are not objects are empty objects."""
+    with path.open("rb") as source, target.open("wb") as sink:
+        for line in source:
+            try:
+                good = isinstance(json.loads(line), dict)
+            except ValueError:
+                good = False
+            sink.write(line if good else b"{}\n")
+    return target
+
+
+def scan_parquet(parts: list[Path], where: str, wanted: Wanted) -> RawTable:
     """The rows of Parquet files, one after the other."""
-    return RawTable(pl.scan_parquet(parts, glob=False).with_row_index(ROW, 1), where)
+    rows = pl.scan_parquet(parts, glob=False).with_row_index(ROW, 1)
+    return wanted.of(RawTable(rows, where))
 
 
 def _scan_ndjson(path: Path, text: str, where: str) -> RawTable:
     if not text.lstrip().startswith("{"):
         raise DataError(
-            "is no NDJSON",
+            "is not NDJSON",
             where=where,
             right='Each line is one object, such as {"user_id": 1, "item_id": 2, "rating": 3}.',
         )
-    # Of all the formats, this one always takes brackets and stars in a path for a pattern.
+    # scan_ndjson has no `glob=False`: without escaping, brackets and stars would be a pattern.
     rows = pl.scan_ndjson(glob.escape(str(path)), infer_schema_length=None)
     return RawTable(rows.with_row_index(ROW, 1), where)
 
 
-def _scan_text(path: Path, text: str, where: str, format: str | None) -> RawTable:
+def _scan_text(path: Path, text: str, where: str, format: str | None, wanted: Wanted) -> RawTable:
     lines = [line.rstrip("\r") for line in text.split("\n")]
     above = next(number for number, line in enumerate(lines) if line.strip())
     separator = _separator(lines[above], format, where)
@@ -114,30 +199,32 @@ def _scan_text(path: Path, text: str, where: str, format: str | None) -> RawTabl
     step = len(separator)
     quoted = format != "inter" and separator != "::"
     fields = _fields(lines[above], separator, quoted, f"{where}, row {above + 1}")
-    header = _is_header(fields)
+    header = _is_header(fields, wanted)
     if header:
-        # Of a name that is there twice, before the second is made another.
-        match(fields, where=where)
+        # Before repeated names are made different: a repeated one may be ambiguous.
+        match(fields, where=where, named=wanted.named)
     names = _unique(fields) if header else list(COLUMNS[: len(fields)])
     columns = [f"{number}" for number in range((len(names) - 1) * step + 1)]
+    surplus = [SURPLUS] * wanted.skip_bad_rows
     rows = pl.scan_csv(
         path,
         has_header=False,
         skip_lines=above + header,
         separator=separator[0],
         quote_char='"' if quoted else None,
-        schema=dict.fromkeys(columns, pl.String),
+        schema=dict.fromkeys((*columns, *surplus), pl.String),
         glob=False,
         missing_columns="insert",
+        truncate_ragged_lines=wanted.skip_bad_rows,
         raise_if_empty=False,
     )
-    # A blank line is no rating, but it counts as a row. Asking for every column also makes polars
-    # notice lines that have too many.
+    # A blank line is not a rating, but it counts as a row. Selecting every column also makes
+    # polars notice lines that have too many.
     rows = rows.with_row_index(ROW, 1 + above + header).filter(
         ~pl.all_horizontal(pl.col(columns).is_null())
     )
     named = (pl.col(column).alias(n) for column, n in zip(columns[::step], names, strict=True))
-    return RawTable(rows.select(ROW, *named), where, separator, quoted)
+    return RawTable(rows.select(ROW, *surplus, *named), where, separator, quoted)
 
 
 def _fields(line: str, separator: str, quoted: bool, where: str) -> list[str]:
@@ -157,9 +244,9 @@ def _separator(first: str, format: str | None, where: str) -> str:
         for separator in _SEPARATORS[format]:
             if separator in first:
                 return separator
-        wanted = "`::`" if format == "dat" else "a tab" if format != "csv" else "a comma"
+        mark = "`::`" if format == "dat" else "a tab" if format != "csv" else "a comma"
         raise DataError(
-            f"is no {format.upper()} file: {wanted} is missing in {first[:40]!r}",
+            f"is not a {format.upper()} file: {mark} is missing in {first[:40]!r}",
             where=where,
             right=OFFER,
         )
@@ -171,9 +258,19 @@ def _separator(first: str, format: str | None, where: str) -> str:
     return best
 
 
-def _is_header(fields: list[str]) -> bool:
-    """Whether a first line names columns; three or four fields with a number third do not."""
-    if len(candidates(fields)) >= 3 or len(fields) not in (3, 4):
+def _is_header(fields: list[str], wanted: Wanted) -> bool:
+    """Whether the first line names columns.
+
+    It does not if it has three or four fields and the third is a number. A line of a table of
+    pairs does not if no field names a column and one of the first two has a digit.
+    """
+    known = candidates(fields)
+    if set(wanted.named.values()) & set(fields):
+        return True
+    if wanted.required == PAIR and 2 <= len(fields) <= 4:
+        digits = any(letter.isdigit() for field in fields[:2] for letter in field)
+        return USER in known or ITEM in known or not digits
+    if len(known) >= 3 or len(fields) not in (3, 4):
         return True
     try:
         float(fields[2])

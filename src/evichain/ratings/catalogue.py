@@ -8,13 +8,14 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
+from typing import Unpack
 
 import platformdirs
 
 from evichain.errors import DataError
 from evichain.ratings._movielens import MOVIELENS, Dataset
 from evichain.ratings.download import fetch_set, is_complete, note_of
-from evichain.ratings.reading import read_ratings
+from evichain.ratings.reading import ReadOptions, read_ratings
 from evichain.ratings.table import Ratings
 
 __all__ = ["CATALOGUE", "Dataset", "cache_folder", "fetch", "is_fetched", "load_ratings"]
@@ -53,13 +54,15 @@ def is_fetched(name: str, *, cache: str | Path | None = None) -> bool:
     return is_complete((Path(cache).expanduser() if cache is not None else cache_folder()) / name)
 
 
-def load_ratings(data: str | Path) -> Ratings:
+def load_ratings(data: str | Path, **options: Unpack[ReadOptions]) -> Ratings:
     """Ratings by the name of a data set or from a path.
 
     Args:
         data: a name of the catalogue, fetched when needed; or a path to a file, to a folder like
-            MovieLens' own, to a zip of one or to a saved graph. A name of the catalogue is taken
-            as such even if a file is called so: write `./ml-100k` for the file.
+            MovieLens' own, to a zip of one or to a saved graph. A name of the catalogue wins
+            over a file of the same name: write `./ml-100k` for the file.
+        options: columns, skip_bad_rows and items, for tables that are not in a usual form; see
+            `ReadOptions`.
     """
     path = local_path(data)
     if (path / "graph.json").is_file():
@@ -67,7 +70,7 @@ def load_ratings(data: str | Path) -> Ratings:
         from evichain.ratings.graph import Graph
 
         return Graph.load(path).to_ratings(name=str(data))
-    ratings = read_ratings(path)
+    ratings = read_ratings(path, **options)
     if not is_name(data):
         return ratings
     note = note_of(local_path(data))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +23,28 @@ import polars as pl
 from evichain.errors import DataError
 from evichain.kernels import Floats, Ints, Longs, kernel
 from evichain.progress import progress as progress_bar
-from evichain.ratings._columns import RATING, TIMESTAMP
-from evichain.ratings._spilling import Buckets, GrowingArray
-from evichain.ratings._streaming import PIECE, Stream
+from evichain.ratings._buckets import Buckets, GrowingArray
+from evichain.ratings._validation import (
+    RawTable,
+    as_text,
+    check,
+    expressions,
+    first_fault,
+    no_ratings,
+    skipped_note,
+)
+from evichain.ratings.columns import RATING, TIMESTAMP, TITLE
 from evichain.ratings.graph import array_path, save_card, save_ids
 from evichain.ratings.ids import Ids
-from evichain.ratings.reading import open_parquet
+from evichain.ratings.reading import ReadOptions, open_parquet
 from evichain.ratings.rows import Rows, build_rows
 from evichain.ratings.scale import MAX_LEVELS, Scale
 from evichain.ratings.side import Side
 
+PIECE = 1 << 20
+"""How many rows are read at once."""
 BUCKET = 1 << 22
-"""How many ratings are sorted at once: some 50 bytes of memory each."""
+"""How many ratings are sorted at once, at about 50 bytes of memory each."""
 
 Records = npt.NDArray[Any]
 Advance = Callable[[int], None]
@@ -42,16 +52,23 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Converted:
-    """What a conversion wrote, and how many earlier ratings of a pair it dropped."""
+    """What a conversion wrote, how many earlier ratings of a pair it dropped, and notes."""
 
     ratings: int
     users: int
     items: int
     duplicates: int
+    notes: tuple[str, ...] = ()
 
 
 def convert_parquet(
-    path: Path, folder: Path, *, piece: int = PIECE, bucket: int = BUCKET, progress: bool = False
+    path: Path,
+    folder: Path,
+    *,
+    piece: int = PIECE,
+    bucket: int = BUCKET,
+    progress: bool = False,
+    **options: Unpack[ReadOptions],
 ) -> Converted | None:
     """Write the graph of a Parquet file, or of a folder of parts, into a folder to be made.
 
@@ -59,11 +76,12 @@ def convert_parquet(
         piece: how many rows to read at once.
         bucket: how many ratings to sort at once.
         progress: show a progress bar.
+        options: as for `read_ratings`.
 
     Returns:
-        What was written; None, and nothing is, when the path is no Parquet.
+        What was written; None if the path is not Parquet, and then nothing is written.
     """
-    with open_parquet(path) as source, ExitStack() as stack:
+    with open_parquet(path, **options) as source, ExitStack() as stack:
         if source is None:
             return None
         table, titles = source
@@ -81,20 +99,84 @@ def convert_parquet(
         ids = [count.ids() for count in counted]
         conversion = _Conversion(folder, stream, ids, [c.degrees() for c in counted], bucket)
         conversion.spill(advance)
-        named = titles(ids[Side.ITEM].values.dtype)
+        named = titles(ids[Side.ITEM].values)
         with _writing(folder):
             conversion.write_users(advance)
             conversion.write_items(advance)
-            save_card(folder, conversion.scale, conversion.mean, named)
+            save_card(folder, conversion.scale, conversion.mean, named.frame)
             for side in Side:
                 save_ids(folder, side, ids[side])
     kept = conversion.kept
-    return Converted(kept, len(ids[0]), len(ids[1]), stream.rows - kept)
+    duplicates = stream.rows - stream.skipped - kept
+    notes = stream.notes + named.notes
+    return Converted(kept, len(ids[0]), len(ids[1]), duplicates, notes)
+
+
+class Stream:
+    """The validated ratings of a table that may not fit in memory, in pieces.
+
+    It can be iterated more than once, always in the order of the rows. Pieces have the columns
+    and types of `validate`. Timestamps are as in the source, which is enough to find the later
+    of two, and pairs may be repeated.
+
+    Attributes:
+        rows: how many rows the source has.
+        skipped: how many of them were bad and skipped; known after the first iteration.
+        timed: whether they have timestamps.
+    """
+
+    def __init__(self, table: RawTable, piece: int = PIECE) -> None:
+        schema = table.rows.collect_schema()
+        names = table.columns()
+        self._notes = table.notes + table.unused(names)
+        names.pop(TITLE, None)
+        rows = table.select(names)
+        self.rows: int = _only(rows, pl.len())
+        if not self.rows:
+            raise no_ratings(table)
+        if TIMESTAMP in names and _only(rows, pl.col(TIMESTAMP).is_null().all()):
+            del names[TIMESTAMP]
+        types = {column: schema[name] for column, name in names.items()}
+        exact, whole = expressions(rows, types, table)
+        for column, holds in whole.items():
+            if not _only(rows, holds.all()):
+                exact[column] = as_text(column, table)
+        self.timed = TIMESTAMP in names
+        self.skipped = 0
+        self._first: tuple[int, str] | None = None
+        self._typed = rows.select(kept.alias(column) for column, kept in exact.items())
+        self._table, self._names, self._piece = table, names, piece
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        start = skipped = 0
+        for piece in self._typed.collect_batches(chunk_size=self._piece, engine="streaming"):
+            good, bad = check(piece, self._table, self._names, start)
+            start += len(piece)
+            skipped += len(bad)
+            if bad and self._first is None:
+                self._first = bad[0]
+            yield good
+        if skipped == start:
+            raise no_ratings(self._table)
+        self.skipped = skipped
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to tell the user about the source, after the first iteration."""
+        if self._first is None:
+            return self._notes
+        first = first_fault(self._first, self._table, self._names)
+        return (*self._notes, skipped_note(self._table, self.skipped, first))
+
+
+def _only(rows: pl.LazyFrame, question: pl.Expr) -> Any:
+    """The one value of an expression over all rows."""
+    return rows.select(question).collect(engine="streaming").item()
 
 
 @contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Tells what cannot be written from what cannot be read."""
+    """Turns errors of writing into a DataError that names the folder."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:

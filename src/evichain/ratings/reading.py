@@ -1,23 +1,23 @@
-"""Ratings from files: any format, plain or packed, alone or in the folder they came in."""
+"""Ratings and pairs from files: any format, plain or packed, alone or in a folder."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import TypedDict, Unpack
 
 import polars as pl
 
 from evichain.errors import DataError
-from evichain.ratings._cleaning import RawTable, clean
-from evichain.ratings._columns import ITEM
-from evichain.ratings._containers import PACKED, Files, open_files
+from evichain.ratings._archives import PACKED, Files, open_files
 from evichain.ratings._faults import faults_explained
-from evichain.ratings._formats import scan, scan_parquet
-from evichain.ratings._titles import read_titles
+from evichain.ratings._formats import Wanted, scan, scan_parquet
+from evichain.ratings._titles import ITEM_TABLES, Titles, find_titles
+from evichain.ratings._validation import RawTable, validate
+from evichain.ratings.columns import ITEM, PAIR, named_columns
 from evichain.ratings.table import Ratings
 
-# The names that ratings have in the sets people pass around, the most telling first.
+# The usual names of ratings files, the most specific first.
 _KNOWN = (
     "u.data",
     "ratings.dat",
@@ -27,42 +27,127 @@ _KNOWN = (
     "ratings.ndjson",
     "ratings.jsonl",
 )
-_WHOLE = "ratings.parquet"
 _SUFFIXES = (".inter", ".csv", ".tsv", ".parquet", ".ndjson", ".jsonl", ".dat", ".data")
+# A folder of part-*.parquet has its titles in the same files as one ratings.parquet.
+_WHOLE = "ratings.parquet"
 
 
-def read_ratings(path: str | Path, *, format: str | None = None) -> Ratings:
-    """Read a ratings file, or the ratings of a folder or zip such as MovieLens is given out in.
+class ReadOptions(TypedDict, total=False):
+    """How to read a table of ratings that is not in a usual form.
+
+    Attributes:
+        columns: the names of columns, such as `{"user": "customer_no", "item": "sku"}`; for user,
+            item, rating, timestamp and title. Others are recognized by their usual names.
+        skip_bad_rows: skip rows that are not ratings; a note says how many. By default the first
+            one is an error.
+        items: a table with the titles of the items; by default a file such as items.csv or
+            movies.csv beside the ratings.
+    """
+
+    columns: Mapping[str, str] | None
+    skip_bad_rows: bool
+    items: str | Path | None
+
+
+def read_ratings(
+    path: str | Path, *, format: str | None = None, **options: Unpack[ReadOptions]
+) -> Ratings:
+    """Read a ratings file, or the ratings of a folder or zip such as those of MovieLens.
 
     Args:
         path: CSV, TSV, Parquet, NDJSON, MovieLens `u.data`, `ratings.dat`, `ratings.csv` or
-            RecBole `.inter`; plain, .gz, .zst or in a .zip; or a folder of part-*.parquet. Item
-            titles are read from the file that these sets have them in, when it lies beside.
-        format: csv, tsv, dat, inter, parquet or ndjson, where name and content mislead.
+            RecBole `.inter`; plain, .gz, .zst or in a .zip; or a folder of part-*.parquet. Text
+            is in UTF-8, in UTF-16 with a byte order mark, or in Latin-1.
+        format: csv, tsv, dat, inter, parquet or ndjson, if name and content are misleading.
+        options: see `ReadOptions`.
 
     Raises:
-        DataError: naming the file, and the row where there is one.
+        DataError: naming the file, and the row if one row is wrong.
     """
     path = Path(path).expanduser()
     with open_files(path) as (files, name):
         parts = [] if name or format else _parts(files)
-        if not parts:
-            return read_file(files, name or choose(files), format=format, name=str(path))
-        table = _scan_parts(files, parts)
-        with faults_explained(files.plain(parts[0]), table):
-            frame, dropped = clean(table)
-        titles = read_titles(files, _WHOLE, frame.schema[ITEM])
-        return Ratings(frame, titles=titles, duplicates=dropped, name=str(path))
+        if parts:
+            plain, table = _scan_parts(files, parts, _wanted(options))
+            return _ratings(files, _WHOLE, plain, table, options, str(path))
+        return read_file(files, name or choose(files), format=format, name=str(path), **options)
 
 
-Titles = Callable[[pl.DataType], pl.DataFrame | None]
+def read_file(
+    files: Files,
+    file: str,
+    *,
+    format: str | None = None,
+    name: str = "",
+    **options: Unpack[ReadOptions],
+) -> Ratings:
+    """Read one of several files, with the titles beside it."""
+    plain, table = _scan(files, file, _wanted(options, format))
+    return _ratings(files, file, plain, table, options, name or files.said(file))
+
+
+def read_pairs(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    skip_bad_rows: bool = False,
+) -> pl.DataFrame:
+    """The columns user_id and item_id of a file, in its order and with its duplicates.
+
+    Args:
+        path: a file such as `read_ratings` reads; other columns are not used.
+        format: as for `read_ratings`.
+        columns: the names of columns, such as `{"user": "customer_no", "item": "sku"}`.
+        skip_bad_rows: skip rows without a user or an item.
+    """
+    path = Path(path).expanduser()
+    named = named_columns(columns)
+    wanted = Wanted(named, PAIR, skip_bad_rows, format)
+    with open_files(path) as (files, name):
+        plain, table = _scan(files, name or choose(files), wanted)
+        with faults_explained(plain, table):
+            return validate(table).frame
+
+
+def _wanted(options: ReadOptions, format: str | None = None) -> Wanted:
+    named = named_columns(options.get("columns"))
+    return Wanted(named, skip_bad_rows=options.get("skip_bad_rows", False), format=format)
+
+
+def _scan(files: Files, file: str, wanted: Wanted) -> tuple[Path, RawTable]:
+    original = str(PurePosixPath(file).with_suffix("")) if file.endswith(PACKED) else file
+    where = files.said(file)
+    return scan(files.plain(file), original, wanted, where=where, scratch=files.scratch)
+
+
+def _ratings(
+    files: Files, file: str, plain: Path, table: RawTable, options: ReadOptions, name: str
+) -> Ratings:
+    """The ratings of a table, with titles from its own column or from a table of items."""
+    with faults_explained(plain, table):
+        found = validate(table)
+        titles = find_titles(files, file, table, options.get("items"), found.frame[ITEM])
+    return Ratings(
+        found.frame,
+        titles=titles.frame,
+        duplicates=found.duplicates,
+        name=name,
+        notes=found.notes + titles.notes,
+    )
+
+
+TitlesOf = Callable[[pl.Series], Titles]
+"""Reads the titles of items, given their ids."""
 
 
 @contextmanager
-def open_parquet(path: Path) -> Iterator[tuple[RawTable, Titles] | None]:
-    """The rows of a Parquet file or of a folder of parts, not read yet; None for all else.
+def open_parquet(
+    path: Path, **options: Unpack[ReadOptions]
+) -> Iterator[tuple[RawTable, TitlesOf] | None]:
+    """The rows of a Parquet file or of a folder of parts, not read yet; None for other files.
 
-    With them comes what reads the titles beside them, given the type of the items' ids.
+    With them comes a function that reads the titles.
     """
     with open_files(path) as (files, name):
         parts = [name] if name else _parts(files)
@@ -70,10 +155,14 @@ def open_parquet(path: Path) -> Iterator[tuple[RawTable, Titles] | None]:
         if not parts or not all(plain):
             yield None
             return
-        table = scan(files.plain(name), name, where=files.said(name)) if name else None
-        table = table or _scan_parts(files, parts)
-        with faults_explained(files.plain(parts[0]), table):
-            yield table, partial(read_titles, files, name or _WHOLE)
+        wanted = _wanted(options)
+        first, table = _scan(files, name, wanted) if name else _scan_parts(files, parts, wanted)
+
+        def titles(items: pl.Series) -> Titles:
+            return find_titles(files, name or _WHOLE, table, options.get("items"), items)
+
+        with faults_explained(first, table):
+            yield table, titles
 
 
 def _parts(files: Files) -> list[str]:
@@ -82,29 +171,19 @@ def _parts(files: Files) -> list[str]:
     return [name for name in names if fnmatch(name, "part-*.parquet")]
 
 
-def _scan_parts(files: Files, parts: list[str]) -> RawTable:
+def _scan_parts(files: Files, parts: list[str], wanted: Wanted) -> tuple[Path, RawTable]:
     for part in parts:
-        # Each by itself, for a message that names the one that is something else.
-        scan(files.plain(part), part, where=files.said(part))
-    return scan_parquet([files.plain(part) for part in parts], str(files.place))
-
-
-def read_file(files: Files, file: str, *, format: str | None = None, name: str = "") -> Ratings:
-    """Read one of several files, with the titles beside it."""
-    plain = files.plain(file)
-    original = str(PurePosixPath(file).with_suffix("")) if file.endswith(PACKED) else file
-    where = files.said(file)
-    table = scan(plain, original, where=where, format=format)
-    with faults_explained(plain, table):
-        frame, dropped = clean(table)
-    titles = read_titles(files, file, frame.schema[ITEM])
-    return Ratings(frame, titles=titles, duplicates=dropped, name=name or where)
+        # One by one, so that the message names the part that is not Parquet.
+        _scan(files, part, wanted)
+    plain = [files.plain(part) for part in parts]
+    return plain[0], scan_parquet(plain, str(files.place), wanted)
 
 
 def choose(files: Files) -> str:
     """The one file with ratings in a folder or archive."""
     names = [PurePosixPath(name) for name in files.names()]
     bare = {path: path.with_suffix("") if path.suffix in PACKED else path for path in names}
+    bare = {path: plain for path, plain in bare.items() if plain.name not in ITEM_TABLES}
     for known in _KNOWN:
         same = [path for path, plain in bare.items() if plain.name == known]
         if same:

@@ -4,20 +4,21 @@ Every draw comes from the seed the caller gives: the same ratings and seed give 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from evichain.errors import SplitError
-from evichain.ratings._columns import TIMESTAMP
-from evichain.ratings._containers import Files, open_files
+from evichain.ratings._archives import Files, open_files
 from evichain.ratings._draws import codes_of, generator, positions, rank_within
 from evichain.ratings.catalogue import load_ratings, local_path
-from evichain.ratings.reading import choose, read_file, read_ratings
+from evichain.ratings.columns import TIMESTAMP
+from evichain.ratings.reading import ReadOptions, choose, read_file, read_ratings
 from evichain.ratings.side import Side
 from evichain.ratings.table import Column, Ratings
 
@@ -231,57 +232,75 @@ SPELLINGS = (
 _NAMED = (".base", ".train")
 
 
-def load_split(data: str | Path, spec: str, seed: int = 0) -> Split:
-    """Load ratings and split them as spelled.
+def load_split(data: Any, spec: str, seed: int = 0, **options: Unpack[ReadOptions]) -> Split:
+    """Load ratings and split them.
 
     Args:
-        data: a name of the catalogue or a path, as for `load_ratings`.
+        data: a name of the catalogue, a path, or ratings in memory in any form that `fit` takes.
         spec: `random:0.8`, `kfold:5/0`, `users:0.8`, `users:0.8/5` (5 ratings of each user held
             out come after training), `time:0.8`, `growth:0.2` (see `growth_split`) or
-            `cold:50/5` (see `cold_split`); the name of a split that the data
-            brings along, such as `u1` of ml-100k; or `TRAIN_FILE,TEST_FILE`, two paths (from the
-            current folder or from the folder `data`).
-        seed: of the draw, where there is one.
+            `cold:50/5` (see `cold_split`); the name of a split that comes with the data, such
+            as `u1` of ml-100k; or `TRAIN_FILE,TEST_FILE`, two paths (from the current folder or
+            from the folder `data`).
+        seed: of the draw, if there is one.
+        options: columns, skip_bad_rows and items, as for `load_ratings`.
     """
+    path = data if isinstance(data, str | Path) else None
     if "," in spec:
-        train, test = (read_ratings(_found(data, part.strip())) for part in spec.split(",", 1))
+        files = (_found(path, part.strip()) for part in spec.split(",", 1))
+        train, test = (read_ratings(file, **options) for file in files)
         return given_split(train, test, name=spec)
-    if ":" not in spec:
-        return _named_split(data, spec)
+    if ":" not in spec and path is not None:
+        return _named_split(path, spec, options)
+    # Before anything is read: a misspelled split should not cost minutes.
+    split = _parsed(spec)
+    if path is not None:
+        return split(load_ratings(path, **options), seed)
+    # Here, because inputs imports this package's other modules.
+    from evichain.ratings.inputs import as_ratings
+
+    return split(as_ratings(data), seed)
+
+
+def split_ratings(ratings: Ratings, spec: str, seed: int = 0) -> Split:
+    """Split ratings as spelled: see `load_split`."""
+    return _parsed(spec)(ratings, seed)
+
+
+def _parsed(spec: str) -> Callable[[Ratings, int], Split]:
+    """What makes a split with a spelling, from ratings and a seed."""
     kind, _, rest = spec.partition(":")
+    first, slash, second = rest.partition("/")
     try:
-        share, k, fold, given = 0.0, 0, 0, None
-        if kind in ("kfold", "cold"):
-            k, fold = (int(part) for part in rest.split("/"))
-        elif kind == "users" and "/" in rest:
-            first, _, second = rest.partition("/")
-            share, given = float(first), int(second)
-        else:
-            share = float(rest)
+        if kind == "kfold":
+            k, fold = int(first), int(second)
+            return lambda ratings, seed: kfold(ratings, k, fold, seed)
+        if kind == "cold":
+            users, count = int(first), int(second)
+            return lambda ratings, seed: cold_split(ratings, users, count, seed)
+        if kind == "users":
+            share, given = float(first), int(second) if slash else None
+            return lambda ratings, seed: user_split(ratings, share, seed, given=given)
+        share = float(rest)
     except ValueError:
         raise _misspelled(spec) from None
-    if kind == "kfold":
-        return kfold(load_ratings(data), k, fold, seed)
-    if kind == "random":
-        return random_split(load_ratings(data), share, seed)
-    if kind == "users":
-        return user_split(load_ratings(data), share, seed, given=given)
     if kind == "time":
-        return time_split(load_ratings(data), share)
-    if kind == "growth":
-        return growth_split(load_ratings(data), share, seed)
-    if kind == "cold":
-        return cold_split(load_ratings(data), k, fold, seed)
+        return lambda ratings, seed: time_split(ratings, share)
+    if kind in ("random", "growth"):
+        split = random_split if kind == "random" else growth_split
+        return lambda ratings, seed: split(ratings, share, seed)
     raise _misspelled(spec)
 
 
-def _named_split(data: str | Path, name: str) -> Split:
+def _named_split(data: str | Path, name: str, options: ReadOptions) -> Split:
     with open_files(local_path(data)) as (files, chosen):
         beside = PurePosixPath(chosen or choose(files))
         pairs = _named_pairs(files, beside)
         if name not in pairs:
             raise _misspelled(name, sorted(pairs))
-        train, test = (read_file(files, str(beside.with_name(file))) for file in pairs[name])
+        train, test = (
+            read_file(files, str(beside.with_name(file)), **options) for file in pairs[name]
+        )
     said = str(data)
     return given_split(replace(train, name=said), replace(test, name=said), name=name)
 
@@ -298,8 +317,10 @@ def _named_pairs(files: Files, beside: PurePosixPath) -> dict[str, tuple[str, st
     return pairs
 
 
-def _found(data: str | Path, file: str) -> Path:
+def _found(data: str | Path | None, file: str) -> Path:
     path = Path(file).expanduser()
+    if data is None:
+        return path
     inside = Path(data).expanduser() / file
     return inside if not path.exists() and inside.exists() else path
 

@@ -1,6 +1,6 @@
 """The ratings table: what every other part starts from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +9,12 @@ import numpy.typing as npt
 import polars as pl
 
 from evichain.errors import DataError
-from evichain.ratings._cleaning import ROW, RawTable, clean
-from evichain.ratings._columns import ITEM, RATING, TIMESTAMP, USER
+from evichain.ratings._validation import ROW, RawTable, validate
+from evichain.ratings.columns import ITEM, RATING, TIMESTAMP, TITLE, USER, named_columns
 
 if TYPE_CHECKING:
     from evichain.ratings.scale import Scale
+    from evichain.ratings.splits import Split
 
 Column = Sequence[Any] | npt.NDArray[Any] | pl.Series
 
@@ -22,15 +23,15 @@ Column = Sequence[Any] | npt.NDArray[Any] | pl.Series
 class Ratings:
     """Who rated what, and how: validated, each (user, item) once.
 
-    Make one with `load_ratings`, `from_frame` or `from_arrays`; the constructor believes what it
-    is given.
+    Make one with `load_ratings`, `from_frame` or `from_arrays`; the constructor checks nothing.
 
     Attributes:
-        frame: user_id and item_id (Int64 or String each), rating (Float32) and, where the source
-            has it, timestamp (Int64, seconds since 1970; null where it is not known).
-        titles: item_id and title, where the source has them.
-        duplicates: how many earlier ratings of a pair rated again were dropped.
-        name: where it came from, as said to people.
+        frame: user_id and item_id (Int64 or String each), rating (Float32) and, if the source
+            has it, timestamp (Int64, seconds since 1970; null if unknown).
+        titles: item_id and title, if the source has them.
+        duplicates: how many earlier ratings of the same pair were dropped.
+        name: the source, for messages.
+        notes: what was ignored, skipped or assumed when the source was read.
 
     >>> ratings = Ratings.from_arrays(["ann", "bob", "ann"], [7, 7, 7], [3, 5, 4])
     >>> len(ratings), ratings.duplicates, ratings.mean
@@ -41,6 +42,7 @@ class Ratings:
     titles: pl.DataFrame | None = None
     duplicates: int = 0
     name: str = ""
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -73,24 +75,54 @@ class Ratings:
         return cls.from_frame(columns, name=name)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, name: str = "") -> "Ratings":
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        columns: Mapping[str, str] | None = None,
+        skip_bad_rows: bool = False,
+        name: str = "",
+    ) -> "Ratings":
         """Ratings from a polars, pandas or Arrow table, or a dict of columns.
 
-        Columns may have any of the names that files may have (userId, movieId, score, ...).
+        Columns may have any of the names that files may have (userId, movieId, score, ...). A
+        column `title` holds titles of items.
+
+        Args:
+            columns: the names of columns, such as `{"user": "customer_no", "item": "sku"}`.
+            skip_bad_rows: skip rows that are not ratings; `notes` says how many.
+            name: the source, for messages.
         """
-        where = name or "table"
+        where, named = name or "table", named_columns(columns)
         try:
-            kept, dropped = clean(RawTable(_lazy(frame).with_row_index(ROW, 1), where))
+            rows = _lazy(frame).with_row_index(ROW, 1)
+            table = RawTable(rows, where, named=named, skip_bad_rows=skip_bad_rows)
+            found, titles = validate(table), _titles(table)
         except (pl.exceptions.PolarsError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
-                f"is no table of ratings ({str(error).splitlines()[0]})",
+                f"is not a table of ratings ({(str(error).splitlines() or ['?'])[0]})",
                 where=where,
                 right="Give columns of one length, each of numbers or of strings.",
             ) from error
-        return cls(kept, duplicates=dropped, name=name)
+        if titles is not None:
+            titles = titles.with_columns(pl.col(ITEM).cast(found.frame.schema[ITEM], strict=False))
+            titles = titles.drop_nulls().unique(ITEM, keep="first", maintain_order=True)
+        return cls(found.frame, titles, found.duplicates, name, found.notes)
+
+    def split(self, how: str = "random:0.8", *, seed: int = 0) -> "Split":
+        """Split these ratings, as `load_split` does with those of a file.
+
+        >>> ratings = Ratings.from_arrays([1, 1, 2, 2], [1, 2, 1, 2], [5, 4, 3, 2])
+        >>> parts = ratings.split("random:0.5")
+        >>> len(parts.train), len(parts.test)
+        (2, 2)
+        """
+        from evichain.ratings.splits import split_ratings
+
+        return split_ratings(self, how, seed)
 
     def on(self, scale: "Scale") -> "Ratings":
-        """The same, cut to a scale."""
+        """The same ratings, clipped to a scale."""
         cut = pl.col(RATING).clip(scale.low, scale.high).cast(pl.Float32)
         return replace(self, frame=self.frame.with_columns(cut))
 
@@ -100,6 +132,14 @@ class Ratings:
         if wanted.dtype == np.bool_:
             return replace(self, frame=self.frame.filter(pl.Series(wanted)))
         return replace(self, frame=self.frame[wanted.astype(np.int64)])
+
+
+def _titles(table: RawTable) -> pl.DataFrame | None:
+    names = table.columns()
+    if TITLE not in names:
+        return None
+    rows = table.rows.select(pl.col(names[column]).alias(column) for column in (ITEM, TITLE))
+    return rows.with_columns(pl.col(TITLE).cast(pl.String)).unique(maintain_order=True).collect()
 
 
 def _lazy(frame: Any) -> pl.LazyFrame:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812
 
-from evichain.ratings._columns import TIMESTAMP
+from evichain.ratings.columns import TIMESTAMP
 from evichain.ratings.side import Side
 from evichain.spark.blocks import EntityBlock, block_schema
 from evichain.spark.columns import as_bytes

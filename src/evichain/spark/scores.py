@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from evichain.answering.answers import obstacle
 from evichain.kernels import Ints
 from evichain.model.inference import HeadOutput, read
-from evichain.ratings._columns import ITEM, USER
+from evichain.ratings.columns import ITEM, USER
 from evichain.ratings.side import Side
 from evichain.spark.columns import from_bytes, places_among, whole
 from evichain.spark.rounds import Bulk

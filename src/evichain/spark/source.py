@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from evichain.errors import DataError
-from evichain.ratings._columns import ITEM, RATING, TIMESTAMP, USER, match, resolve
+from evichain.ratings.columns import ITEM, RATING, TIMESTAMP, USER, match, resolve
 from evichain.ratings.side import Side
 from evichain.spark.addresses import TABLE
 from evichain.spark.faults import spark_explained

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from evichain.answering.arguments import as_ratings
 from evichain.errors import SettingsError
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
+from evichain.ratings.inputs import as_ratings
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for

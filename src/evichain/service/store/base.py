@@ -16,7 +16,7 @@ import polars as pl
 from evichain.errors import StaleVersionError
 from evichain.progress import progress as shown_progress
 from evichain.ratings import Ratings, Side
-from evichain.ratings._columns import COLUMNS
+from evichain.ratings.columns import COLUMNS
 from evichain.service.store import log, queries
 from evichain.service.store.checks import (
     LARGEST,

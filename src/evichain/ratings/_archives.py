@@ -103,7 +103,7 @@ class Files:
 
     def _unpack(self, source: _Readable, name: str, packed_size: int) -> Path:
         limit = self._limit(packed_size)
-        target = Path(tempfile.mkdtemp(dir=self._temporary)) / "unpacked"
+        target = self.scratch()
         with target.open("wb") as sink:
             while piece := source.read(_PIECE):
                 limit -= len(piece)
@@ -111,6 +111,10 @@ class Files:
                     self._too_large(name)
                 sink.write(piece)
         return target
+
+    def scratch(self) -> Path:
+        """The path of a temporary file, removed when the files are closed."""
+        return Path(tempfile.mkdtemp(dir=self._temporary)) / "plain"
 
     def _limit(self, packed_size: int) -> int:
         free = shutil.disk_usage(self._temporary).free
