@@ -275,10 +275,10 @@ class Recommender(Protocol):
     def predict(self, users: Id, items: Id) -> Prediction: ...  # type: ignore[overload-overlap]
 
     @overload
-    def predict(self, users: ManyIds, items: ManyIds) -> Predictions: ...
+    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Predictions: ...
 
     def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Prediction | Predictions:
-        """How `users` would rate `items`: a pair of ids, or as many of the one as of the other.
+        """How `users` would rate `items`: equally many of both, or one of either with many.
 
         A pair of which nothing is known gets a mean and a reason, never an exception.
         """

@@ -79,13 +79,6 @@ PLUS: Mapping[str, Any] = {
 RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "paper": {}}
 """What each recipe changes in the defaults, which are those of the paper."""
 
-PAPER_RMSE: Mapping[tuple[str, str], float] = {
-    ("ml-100k", "random:0.8"): 0.910,
-    ("ml-1m", "random:0.8"): 0.882,
-    ("ml-10m", "random:0.8"): 0.846,
-}
-"""REC's test RMSE as the paper has it, by data set and split."""
-
 
 def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> Settings:
     """The settings of a recipe with these changes.

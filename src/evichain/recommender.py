@@ -10,14 +10,23 @@ import numpy as np
 import polars as pl
 import torch
 
+<<<<<<< HEAD
 from evichain.answering import answers
 from evichain.answering.arguments import (
     broadcast,
+=======
+from evichain.arguments import (
+    as_later,
+    as_source,
+    broadcast,
+    guest,
+>>>>>>> h-eval
     how_many,
     is_guest,
     is_id,
     listed,
 )
+<<<<<<< HEAD
 from evichain.answering.asker import (
     Asker,
     Guest,
@@ -40,6 +49,18 @@ from evichain.protocol import (
     SimilarItems,
 )
 from evichain.ranking import Ranking, rank
+=======
+from evichain.engine import Engine
+from evichain.errors import DataError, ModelError, NotFittedError, SettingsError
+from evichain.evaluation import Evaluation, ListMetrics, evaluate, list_metrics
+from evichain.evaluation.scoring import ScoreBlock
+from evichain.evidence.pool import Pool
+from evichain.evidence.trace import Piece, Trace
+from evichain.kernels import Floats, Ints
+from evichain.model.chain import Chain
+from evichain.progress import progress as progress_bar
+from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
+>>>>>>> h-eval
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.inputs import as_later, as_ratings, as_source
@@ -218,6 +239,7 @@ class REC:
         self, users: Id | Guest, items: Id, *, without: Sequence[Id] = ()
     ) -> Prediction: ...
     @overload
+<<<<<<< HEAD
     def predict(
         self, users: Id | Guest | ManyIds, items: Id | ManyIds, *, without: Sequence[Id] = ()
     ) -> Predictions: ...
@@ -225,6 +247,13 @@ class REC:
         self, users: Any, items: Id | ManyIds, *, without: Sequence[Id] = ()
     ) -> Prediction | Predictions:
         """How users would rate items: one of each, as many of each, or one with many.
+=======
+    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Predictions: ...
+    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Prediction | Predictions:
+        """What users would rate items: equally many of both, or one with many."""
+        found = self._predict(*broadcast(users, items))
+        return found[0] if is_id(users) and is_id(items) else found
+>>>>>>> h-eval
 
         A pair of which nothing is known gets a mean and a reason, never an exception.
 
@@ -327,17 +356,27 @@ class REC:
         asker = self._asker(user, without)
         return answers.explain(self.backend, asker, item, pieces=pieces, depth=depth)
 
-    def evaluate(self, test: Any) -> Evaluation:
-        """The errors on ratings that the model has not seen."""
-        return evaluate(self, test)
+    # evaluation
+
+    def evaluate(self, test: Any, **options: Any) -> Evaluation:
+        """Errors and list quality on ratings that the model has not seen.
+
+        Args:
+            options: those of `evichain.evaluation.evaluate`, such as `n` and `by_known`.
+        """
+        return evaluate(self, test, **options)
 
     def rank(
         self, test: Any, n: int = 10, *, threshold: float | None = None, progress: bool = False
-    ) -> Ranking:
-        """How good the lists of n items are that the users of these ratings would get.
+    ) -> ListMetrics:
+        """The quality of lists of n items; see `evichain.evaluation.list_metrics`."""
+        return list_metrics(self, test, n, threshold=threshold, progress=progress)
 
-        Whoever the model can say nothing of gets an empty list, which counts.
+    def score_users(self, users: Ints) -> ScoreBlock:
+        """The scores of all items for users, by index; see `evichain.evaluation.scoring`."""
+        found, items = self.engine.users(users), self.engine.items
 
+<<<<<<< HEAD
         Args:
             test: ratings that the model has not seen; those that it has are left out.
             threshold: the lowest rating of what is relevant; the model's mean by default.
@@ -363,6 +402,20 @@ class REC:
             n,
             progress=progress,
         )
+=======
+        def block(part: slice) -> Floats:
+            scores: Floats = found.vectors[part] @ items.vectors.T
+            scores[~found.answerable[part]] = -np.inf
+            scores[:, ~items.has_embedding] = -np.inf
+            return scores
+
+        return block
+
+    @property
+    def training_mean(self) -> float:
+        """The mean rating at training; `add` does not change it."""
+        return self.engine.chain.mean.item()
+>>>>>>> h-eval
 
     # what it is made of
 

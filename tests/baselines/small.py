@@ -7,6 +7,8 @@ from evichain.baselines import make_baseline
 from evichain.baselines._base import Baseline
 
 SMALL: dict[str, dict[str, Any]] = {
+    "popularity": {},
+    "biases": {},
     "pmf": {"embedding_size": 4, "iterations": 60, "batch_size": 512, "learning_rate": 0.1},
     "rowless": {
         "embedding_size": 128,

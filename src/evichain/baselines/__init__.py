@@ -1,4 +1,6 @@
-"""The recommenders that the paper compares with or names, behind one protocol.
+"""The recommenders to compare with: those the paper names, and two simple references.
+
+All keep `evichain.protocol.Recommender`.
 
 >>> from evichain.testing import planted_blocks
 >>> model = make_baseline("online-mf", seed=1).fit(planted_blocks())
@@ -15,15 +17,19 @@ from evichain.errors import SettingsError
 
 if TYPE_CHECKING:
     from evichain.baselines._base import Baseline
+    from evichain.evaluation import Evaluation
+    from evichain.ratings.graph import Graph
+    from evichain.ratings.table import Ratings
 
 
 @dataclass(frozen=True)
-class Entry:
-    """Where a baseline is, what it is in a line, how well it is known to do, and told what.
+class BaselineEntry:
+    """One line of the registry: a baseline's module and class, and what is known of it.
 
     Attributes:
-        published: test RMSE by data set and split, as the literature has it.
-        settings: what it is told by data set, where the defaults are not for that.
+        about: what it is, in a line.
+        published: the test RMSE in the literature, by data set and split.
+        settings: settings that differ from the defaults, by data set.
     """
 
     module: str
@@ -33,7 +39,7 @@ class Entry:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def load(self) -> "type[Baseline[Any]]":
-        """The class, imported on first use: most need PyTorch."""
+        """The class, imported on first use because most need PyTorch."""
         found: type[Baseline[Any]] = getattr(
             import_module(f"evichain.baselines.{self.module}"), self.name
         )
@@ -42,46 +48,58 @@ class Entry:
 
 _100K, _1M, _U1 = ("ml-100k", "random:0.9"), ("ml-1m", "random:0.9"), ("ml-100k", "u1")
 
-BASELINES: Mapping[str, Entry] = {
-    "pmf": Entry(
+BASELINES: Mapping[str, BaselineEntry] = {
+    "popularity": BaselineEntry(
+        "popularity", "Popularity", "the items with most ratings, for everyone"
+    ),
+    "biases": BaselineEntry("biases", "Biases", "the mean with shrunken user and item biases"),
+    "pmf": BaselineEntry(
         "pmf",
         "PMF",
         "the chain with everyone a prototype",
         {_100K: 0.952, _1M: 0.883},
         {"ml-1m": {"iterations": 8000}},
     ),
-    "rowless": Entry("rowless", "Rowless", "the chain with every item a prototype"),
-    "columnless": Entry("columnless", "Columnless", "the chain with every user a prototype"),
-    "biased-mf": Entry(
+    "rowless": BaselineEntry("rowless", "Rowless", "the chain with every item a prototype"),
+    "columnless": BaselineEntry(
+        "columnless", "Columnless", "the chain with every user a prototype"
+    ),
+    "biased-mf": BaselineEntry(
         "biased_mf",
         "BiasedMF",
         "factorization with biases",
         {_100K: 0.911, _1M: 0.852},
         {"ml-1m": {"factors": 50, "epochs": 40, "regularization": 0.05}},
     ),
-    "svd++": Entry("svdpp", "SVDpp", "factorization with biases and what was rated at all"),
-    "item-knn": Entry("item_knn", "ItemKNN", "neighbours among items, about baselines"),
-    "nnmf": Entry(
+    "svd++": BaselineEntry("svdpp", "SVDpp", "factorization with biases and what was rated at all"),
+    "item-knn": BaselineEntry("item_knn", "ItemKNN", "neighbours among items, about baselines"),
+    "nnmf": BaselineEntry(
         "nnmf",
         "NNMF",
         "a network in place of the inner product",
         {_100K: 0.903, _1M: 0.843},
         {"ml-1m": {"batch_size": 4096}},
     ),
-    "ncf": Entry("ncf", "NCF", "a factorization and a network, fused; for ratings"),
-    "cf-nade": Entry(
+    "ncf": BaselineEntry("ncf", "NCF", "a factorization and a network, fused; for ratings"),
+    "cf-nade": BaselineEntry(
         "cf_nade",
         "CFNADE",
         "ratings predicted from those before them",
         {_1M: 0.829},
         {"ml-1m": {"epochs": 100, "learning_rate": 2e-3, "validate_every": 4}},
     ),
-    "gc-mc": Entry("gc_mc", "GCMC", "a graph convolution over ratings", {_U1: 0.910, _1M: 0.832}),
-    "rbm": Entry("rbm", "RBM", "a Boltzmann machine over ratings"),
-    "prank": Entry("prank", "PRank", "a perceptron with thresholds for each user"),
-    "online-mf": Entry("online_mf", "OnlineMF", "factorization of a stream of ratings"),
+    "gc-mc": BaselineEntry(
+        "gc_mc", "GCMC", "a graph convolution over ratings", {_U1: 0.910, _1M: 0.832}
+    ),
+    "rbm": BaselineEntry("rbm", "RBM", "a Boltzmann machine over ratings"),
+    "prank": BaselineEntry("prank", "PRank", "a perceptron with thresholds for each user"),
+    "online-mf": BaselineEntry("online_mf", "OnlineMF", "factorization of a stream of ratings"),
 }
-"""Every baseline, by the name it is asked for."""
+"""Every baseline, by name."""
+
+
+REFERENCES = ("popularity", "biases")
+"""The baselines whose figures stand beside every evaluation."""
 
 
 def baseline_class(name: str) -> "type[Baseline[Any]]":
@@ -91,7 +109,7 @@ def baseline_class(name: str) -> "type[Baseline[Any]]":
     Traceback (most recent call last):
         ...
     evichain.errors.SettingsError: no baseline 'svd'
-    Choose one of: pmf, rowless, columnless, biased-mf, svd++, item-knn, nnmf, ncf, cf-nade, ...
+    Choose one of: popularity, biases, pmf, rowless, columnless, biased-mf, svd++, item-knn, ...
     """
     if name not in BASELINES:
         raise SettingsError(
@@ -101,9 +119,23 @@ def baseline_class(name: str) -> "type[Baseline[Any]]":
 
 
 def make_baseline(name: str, **settings: Any) -> "Baseline[Any]":
-    """A baseline by name, with these of its settings.
+    """A baseline by name, with these settings.
 
     >>> make_baseline("nnmf", width=20)
     NNMF(width=20)
     """
     return baseline_class(name)(**settings)
+
+
+def evaluate_references(
+    train: "Ratings | Graph", test: Any, **options: Any
+) -> dict[str, "Evaluation"]:
+    """The figures of popularity and of shrunken biases, to judge other figures by.
+
+    Args:
+        train: the ratings that the recommender under evaluation knows.
+        options: those of `evichain.evaluation.evaluate`.
+    """
+    from evichain.evaluation import evaluate
+
+    return {name: evaluate(make_baseline(name).fit(train), test, **options) for name in REFERENCES}

@@ -1,7 +1,6 @@
-"""What all baselines share: settings, ids, the scale, and the forms of questions and answers.
+"""The base class of all baselines: settings, ids, the scale, predictions and lists.
 
-A baseline says how it learns from a graph; what it gives back is a function from users and items,
-by index, to scores. Everything else is here.
+A subclass only learns from a graph. It returns a function from user and item indices to scores.
 """
 
 from abc import ABC, abstractmethod
@@ -12,8 +11,14 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+<<<<<<< HEAD
 from evichain.answering.arguments import how_many, is_id, known, listed
 from evichain.errors import DataError, NotFittedError, SettingsError
+=======
+from evichain.arguments import as_source, broadcast, how_many, is_id, known
+from evichain.errors import NotFittedError, SettingsError
+from evichain.evaluation.scoring import ScoreBlock
+>>>>>>> h-eval
 from evichain.kernels import Floats, Ints
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
 from evichain.ranking import highest
@@ -21,33 +26,34 @@ from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.inputs import as_ratings
 from evichain.ratings.side import Side
+from evichain.ratings.table import Ratings
 from evichain.recipes import checked
 
 Scores = Callable[[Ints, Ints], Floats]
-"""From users and items, by index, to what the ones would rate the others, off the scale or not."""
+"""From parallel arrays of user and item indices to scores, which may lie off the scale."""
 
 _PAIRS_AT_ONCE, _PAIRS_TRIED = 1 << 16, 1000
 
 
 class BaselineSettings(BaseModel):
-    """What every baseline can be told."""
+    """The settings of every baseline."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
     )
 
     seed: int = Field(default=0, ge=0, lt=2**63)
-    """Everything random is drawn from it."""
+    """The seed of all random draws."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What came of learning.
+    """The result of learning.
 
     Attributes:
-        parameters: how many numbers were learned.
-        figures: of the training, as `training` tells them.
-        order: what items are ranked by, where that is finer than scores; never against them.
+        parameters: the number of learned parameters.
+        figures: figures of the training, for `training`.
+        order: what items are ranked by, if that breaks ties between equal scores.
     """
 
     scores: Scores
@@ -57,7 +63,7 @@ class Learned:
 
 
 def finite(scores: Floats) -> Floats:
-    """Scores as they are; what is no number tells that training has run away."""
+    """The same scores; an error if one is not finite, which means that training diverged."""
     if not np.isfinite(scores).all():
         raise SettingsError("training diverged", where="learning_rate", right="Try a smaller one.")
     return scores
@@ -67,19 +73,21 @@ Chosen = TypeVar("Chosen", bound=BaselineSettings)
 
 
 class Baseline(ABC, Generic[Chosen]):
-    """A recommender that is made of the way in which it learns.
+    """A recommender that is defined by how it learns.
 
     Args:
         settings: any of its `Settings`.
     """
 
     Settings: ClassVar[type[BaselineSettings]]
+    models_interactions: ClassVar[bool] = True
+    """False for a model that ranks items alike for all users."""
     settings: Chosen
 
     def __init__(self, **settings: Any) -> None:
         self._state: tuple[Graph, Learned] | None = None
         self.training: dict[str, Any] = {}
-        self._take(settings)
+        self._set(settings)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
@@ -87,7 +95,7 @@ class Baseline(ABC, Generic[Chosen]):
 
     @classmethod
     def check_installed(cls) -> None:
-        """Complain, before the work is done, if something that it learns with is missing."""
+        """Raise an error, before any work, if a library that it needs is not installed."""
 
     @abstractmethod
     def _learn(self, graph: Graph, *, progress: bool) -> Learned:
@@ -98,22 +106,26 @@ class Baseline(ABC, Generic[Chosen]):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings, by name."""
         fields = self.Settings.model_fields.items()
-        return {name: self._given.get(name, known.default) for name, known in fields}
+        return {name: self._given.get(name, field.default) for name, field in fields}
 
     def set_params(self, **params: Any) -> Self:
         """Change settings; they hold from the next `fit`."""
-        self._take({**self._given, **params})
+        self._set({**self._given, **params})
         return self
 
     # the protocol of recommenders
 
     def fit(self, ratings: Any, *, progress: bool = False) -> Self:
-        """Learn from ratings: a `Ratings`, or any table `Ratings.from_frame` takes."""
-        table = as_ratings(ratings)
-        graph = Graph.build(table)
+        """Learn from ratings: a `Ratings`, a `Graph`, a file, or a table for `from_frame`."""
+        source = as_source(ratings)
+        graph = source if isinstance(source, Graph) else Graph.build(source)
         learned = self._learn(graph, progress=progress)
         self._keep(graph, learned)
-        self.training = {"data": table.name, "ratings": len(table), **learned.figures}
+        self.training = {
+            "data": source.name if isinstance(source, Ratings) else "",
+            "ratings": len(source),
+            **learned.figures,
+        }
         return self
 
     @overload
@@ -121,22 +133,17 @@ class Baseline(ABC, Generic[Chosen]):
     @overload
     def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Predictions: ...
     def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Prediction | Predictions:
-        """What users would rate items: one id of each, or as many of one as of the other."""
-        asked = listed(users), listed(items)
-        if len(asked[0]) != len(asked[1]):
-            raise DataError(
-                f"{len(asked[0])} users but {len(asked[1])} items", right="Give as many of each."
-            )
-        found = self._predict(asked)
+        """What users would rate items: equally many of both, or one with many."""
+        found = self._predict(broadcast(users, items))
         return found[0] if is_id(users) and is_id(items) else found
 
     def recommend(
         self, user: Id, n: int = 10, *, exclude_seen: bool = True
     ) -> list[Recommendation]:
-        """The items that a user would rate highest.
+        """The items that the user would rate highest.
 
         Args:
-            exclude_seen: leave out what the user has rated.
+            exclude_seen: leave out the items that the user has rated.
         """
         graph, learned = self._fitted
         index = known(graph, Side.USER, user)
@@ -144,12 +151,27 @@ class Baseline(ABC, Generic[Chosen]):
         users = np.full_like(items, index)
         scores = learned.scores(users, items)
         shown = graph.scale.within(scores)
-        # Scores off the scale are told apart here, though they are told as the same estimate.
+        # Ranked by the raw scores: estimates beyond the end of the scale are clipped to be equal.
         order = scores if learned.order is None else learned.order(users, items)
         seen = graph.rows[Side.USER].row(index)[0] if exclude_seen else items[:0]
         found = highest(order, np.ones(len(items), np.bool_), seen, how_many(n)).tolist()
         chosen = [(graph.ids[Side.ITEM][i], float(shown[i])) for i in found]
         return [Recommendation(item, estimate, graph.title(item)) for item, estimate in chosen]
+
+    def score_users(self, users: Ints) -> ScoreBlock:
+        """The scores of all items for users, by index; see `evichain.evaluation.scoring`."""
+        graph, learned = self._fitted
+        score = learned.scores if learned.order is None else learned.order
+        items = np.arange(len(graph.ids[Side.ITEM]), dtype=np.int32)
+
+        def block(part: slice) -> Floats:
+            found = np.full((part.stop - part.start, len(items)), -np.inf, np.float32)
+            for row, user in zip(found, users[part].tolist(), strict=True):
+                if user != UNKNOWN:
+                    row[:] = score(np.full_like(items, user), items)
+            return found
+
+        return block
 
     # what it is made of
 
@@ -160,17 +182,17 @@ class Baseline(ABC, Generic[Chosen]):
 
     @property
     def parameter_count(self) -> int:
-        """How many numbers were learned."""
+        """The number of learned parameters."""
         return self._fitted[1].parameters
 
     # helpers
 
-    def _take(self, given: Mapping[str, Any]) -> None:
+    def _set(self, given: Mapping[str, Any]) -> None:
         self.settings = checked(self.Settings, given)  # type: ignore[assignment]
         self._given = dict(given)
 
     def _keep(self, graph: Graph, learned: Learned) -> None:
-        """Answer from what was learned, if it has answers."""
+        """Answer from what was learned, after a check that its scores are finite."""
         some = np.linspace(0, len(graph) - 1, min(len(graph), _PAIRS_TRIED)).astype(np.int64)
         users, items, _ = graph.pairs(some)
         with np.errstate(all="ignore"):

@@ -1,54 +1,106 @@
-"""How good a model is: the same figures after training and on their own."""
+"""Test a model, beside simple references, and print the figures: for train, evaluate, baseline."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from evichain.cli._output import Cell, note, print_facts
+import typer
+
+from evichain.cli._output import Cell, note, print_facts, print_table
 
 if TYPE_CHECKING:
     from evichain.evaluation import Evaluation
-    from evichain.ranking import Ranking
+    from evichain.protocol import Recommender
     from evichain.ratings import Ratings
     from evichain.ratings.graph import Graph
 
+    class Tested(Recommender, Protocol):
+        """A recommender that has its training ratings at hand."""
+
+        @property
+        def graph(self) -> Graph:
+            """The ratings it answers from."""
+            ...
+
+
+Top = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Also measure lists of N items: all items that a user has not rated are ranked. "
+        "An item is relevant if the user rated it at or above the training mean. 0 for no lists.",
+    ),
+]
+ByKnown = Annotated[
+    bool,
+    typer.Option(
+        "--by-known", help="Also show the figures by how many training ratings the users have."
+    ),
+]
+
+_REFERENCE_NAMES = {"popularity": "popularity", "biases": "shrunken biases"}
+_LISTS = {
+    "NDCG": "ndcg",
+    "recall": "recall",
+    "precision": "precision",
+    "MRR": "mrr",
+    "MAP": "map",
+    "coverage": "coverage",
+}
+
 
 def paper_rmse(data: str, split: str | None, seen: int | None = 0) -> float | None:
-    """The paper's figure, where it was measured on the same data with such a split.
+    """The paper's figure, if it was measured on the same data and split.
 
-    Nothing compares with it when the model has `seen` some of the ratings it is tested on.
+    None if the model has `seen` some of the test ratings: then nothing compares with it.
 
     >>> paper_rmse("ml-100k", "random:0.8")
     0.91
     """
-    from evichain.recipes import PAPER_RMSE
+    from evichain.experiments.paper_figures import PAPER_RMSE
 
     return None if seen else PAPER_RMSE.get((data, split or ""))
 
 
-def scores(evaluation: "Evaluation | None") -> dict[str, Any]:
-    """The figures of an evaluation; None for each where nothing was tested."""
-    return {
-        "test_rmse": evaluation.rmse if evaluation else None,
-        "test_mae": evaluation.mae if evaluation else None,
-        "test_ratings": evaluation.ratings if evaluation else None,
-        "impossible": evaluation.impossible if evaluation else None,
-        "covered": evaluation.covered if evaluation else None,
-    }
+def no_scores() -> dict[str, Any]:
+    """What `measure_scores` returns, if nothing is tested."""
+    return {"test": None, "references": None, "seen": None}
 
 
-def ranks(ranking: "Ranking | None") -> dict[str, Any]:
-    """The figures of a ranking; None for each, and lists of 0 items, where it was skipped."""
+def measure_scores(
+    model: "Tested",
+    test: "Ratings",
+    split: str | None,
+    *,
+    top: int = 10,
+    by_known: bool = False,
+) -> dict[str, Any]:
+    """The figures of a model and of the references, which learn from the same ratings.
+
+    Says on stderr what makes the figures worth little.
+
+    Returns:
+        `test`, the figures; `references`, theirs by name; `seen`, the number of test ratings
+        that the model has as evidence.
+    """
+    from evichain.baselines import evaluate_references
+    from evichain.evaluation import evaluate
+
+    graph, seen = model.graph, count_seen(model.graph, test)
+    threshold = float(getattr(model, "training_mean", graph.mean))
+    options: dict[str, Any] = {"n": top, "threshold": threshold, "by_known": by_known}
+    found = evaluate(model, test, **options, progress=True)
+    say_doubts(found, seen, split)
+    references = evaluate_references(graph, test, **options)
     return {
-        "ndcg": ranking.ndcg if ranking else None,
-        "recall": ranking.recall if ranking else None,
-        "coverage": ranking.coverage if ranking else None,
-        "top": ranking.n if ranking else 0,
-        "ranked_users": ranking.users if ranking else None,
+        "test": found.to_dict(),
+        "references": {name: one.to_dict() for name, one in references.items()},
+        "seen": seen,
     }
 
 
 def count_seen(graph: "Graph", ratings: "Ratings") -> int:
-    """How many of the rated pairs the graph has."""
+    """The number of rated pairs that are in the graph."""
     import numpy as np
 
     from evichain.ratings import Side
@@ -67,8 +119,8 @@ def say_doubts(evaluation: "Evaluation", seen: int, split: str | None) -> None:
     """Say on stderr what makes the figures of an evaluation worth little."""
     if seen:
         note(
-            f"{seen:,} of the {evaluation.ratings:,} ratings tested on are among those that the "
-            "model has as evidence: the error on them says little"
+            f"{seen:,} of the {evaluation.ratings:,} test ratings are also training ratings of "
+            "the model: the error on them says little"
         )
     if evaluation.impossible == evaluation.ratings:
         why = ""
@@ -76,47 +128,69 @@ def say_doubts(evaluation: "Evaluation", seen: int, split: str | None) -> None:
             why = f": nothing is known of the users held out ({split}/5 keeps 5 ratings of each)"
         note(
             f"all {evaluation.ratings:,} predictions were impossible, so the error is that of "
-            f"what is usual{why}"
+            f"the fallback estimate{why}"
         )
-
-
-def say_unranked(ranking: "Ranking") -> None:
-    """Say on stderr when nobody could show whether lists are good."""
-    if not ranking.users:
+    if evaluation.lists and not evaluation.lists.users:
         note(
-            "no user has a rating at or above the mean that the model has not seen, so lists "
-            "have no NDCG and no recall"
+            "no test user has an unseen item rated at or above the mean, so lists have no NDCG, "
+            "recall, precision, MRR and MAP"
         )
 
 
-def print_scores(title: str, found: Mapping[str, Any], more: Mapping[str, Cell]) -> None:
-    """Print figures beside the paper's, and what more there is to say."""
+def print_scores(
+    title: str, name: str, found: Mapping[str, Any], more: Mapping[str, Cell] | None = None
+) -> None:
+    """Print the figures of a model, then a table with the references beside it.
+
+    Args:
+        name: what the model is called in the table.
+        more: further facts.
+    """
     from evichain.protocol import COVERAGE
 
-    facts: dict[str, Cell] = {}
-    if found["test_rmse"] is not None:
-        beside = f"   (the paper: {found['paper_rmse']:.3f})" if found["paper_rmse"] else ""
-        facts["test RMSE"] = f"{found['test_rmse']:.4f}{beside}"
+    test, facts = found["test"], dict[str, Cell]()
+    if test is not None:
+        paper = f"   (the paper: {found['paper_rmse']:.3f})" if found.get("paper_rmse") else ""
+        facts["test RMSE"] = f"{test['rmse']:.4f}{paper}"
         if found.get("all_evidence_rmse") is not None:
             facts["with all evidence"] = f"{found['all_evidence_rmse']:.4f}"
-        facts["test MAE"] = f"{found['test_mae']:.4f}"
-        if found["covered"] is not None:
-            facts[f"within {COVERAGE:.0%} intervals"] = f"{found['covered']:.1%}"
-        facts["test ratings"] = found["test_ratings"]
-        facts["impossible predictions"] = found["impossible"]
-    if found.get("top"):
-        facts |= _ranking_facts(found)
+        if test["interval_coverage"] is not None:
+            facts[f"inside {COVERAGE:.0%} intervals"] = f"{test['interval_coverage']:.1%}"
+        facts["test ratings"] = test["ratings"]
+        facts["impossible predictions"] = test["impossible"]
+        facts["ranked users"] = test["lists"] and test["lists"]["users"]
     facts["parameters"] = found["parameters"]
     facts["seconds"] = f"{found['seconds']:.1f}"
-    print_facts(title, {**facts, **more})
+    print_facts(title, {**facts, **(more or {})})
+    if test is None:
+        return
+    rows = {name: test}
+    rows |= {_REFERENCE_NAMES[key]: figures for key, figures in found["references"].items()}
+    print_table(
+        "Beside simple references",
+        ("", *_header(test["lists"])),
+        [(label, *_figures(one, one["lists"])) for label, one in rows.items()],
+    )
+    if test["by_known"]:
+        print_table(
+            "By the number of training ratings of a user",
+            ("known", "users", "ratings", *_header(test["lists"])),
+            [
+                (
+                    group["known"],
+                    group["users"],
+                    group["errors"]["ratings"],
+                    *_figures(group["errors"], group["lists"]),
+                )
+                for group in test["by_known"]
+            ],
+        )
 
 
-def _ranking_facts(found: Mapping[str, Any]) -> dict[str, Cell]:
-    """The figures of a ranking as they are printed; no means where there was nobody."""
-    n, users = found["top"], found["ranked_users"]
-    return {
-        f"NDCG@{n}": f"{found['ndcg']:.4f}" if users else None,
-        f"recall@{n}": f"{found['recall']:.4f}" if users else None,
-        f"coverage@{n}": f"{found['coverage']:.4f}",
-        "ranked users": users,
-    }
+def _header(lists: Mapping[str, Any] | None) -> list[str]:
+    return ["RMSE", "MAE", *(f"{name}@{lists['n']}" for name in _LISTS if lists)]
+
+
+def _figures(errors: Mapping[str, Any], lists: Mapping[str, Any] | None) -> list[str]:
+    values = [errors["rmse"], errors["mae"], *(lists[key] for key in _LISTS.values() if lists)]
+    return ["" if value != value else f"{value:.4f}" for value in values]

@@ -1,4 +1,4 @@
-"""`evichain baseline`: the recommenders to compare with, listed, described, trained and tested."""
+"""`evichain baseline`: list, describe, train and test the recommenders to compare with."""
 
 import time
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from evichain.cli._errors import OptionError
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Json, Seed, Split, examples, single
 from evichain.cli._output import note, print_json, print_table, said
-from evichain.cli._scores import count_seen, print_scores, say_doubts, scores
+from evichain.cli._scores import ByKnown, Top, measure_scores, no_scores, print_scores
 from evichain.cli._settings import Assignments, assigned
 
 verb = single()
@@ -26,25 +26,26 @@ verb = single()
 def baseline(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Which one; without it, all are listed."),
+        typer.Argument(metavar="NAME", help="The baseline. Without a name, all are listed."),
     ] = None,
     data: Annotated[
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A name that `evichain data list` shows, or a path; without it, the settings "
-            "are listed.",
+            help="A name of `evichain data list`, or a path. Without it, the settings are listed.",
         ),
     ] = None,
     split: Split = None,
     seed: Seed = 0,
     set_: Assignments = None,
+    top: Top = 10,
+    by_known: ByKnown = False,
     json: Json = False,
 ) -> None:
     """Train and test one of the recommenders that REC is compared with.
 
-    The seed is that of the split and of the recommender. The test part is read once, at the end.
-    On a data set of the catalogue, settings that are not given are those for data of its size.
+    The seed is used for the split and for the recommender. The test part is read once, at the
+    end. On a data set of the catalogue, the default settings are those for data of its size.
     """
     settings = {"seed": seed, **assigned(set_)}
     if name is None:
@@ -54,7 +55,7 @@ def baseline(
             raise OptionError("no data to train on", right="Name it after the baseline.")
         _describe(name, json=json)
     else:
-        _train(name, data, split, seed, settings, json=json)
+        _train(name, data, split, seed, settings, top=top, by_known=by_known, json=json)
 
 
 def _list(*, json: bool) -> None:
@@ -88,15 +89,22 @@ def _describe(name: str, *, json: bool) -> None:
         return
     rows = [(key, said(field.default), about[key]) for key, field in fields.items()]
     print_table(f"{name}: {BASELINES[name].about}", ("setting", "default", "about"), rows)
-    for data, told in BASELINES[name].settings.items():
-        note(f"on {data} and larger: {', '.join(f'{k}={said(v)}' for k, v in told.items())}")
+    for data, changed in BASELINES[name].settings.items():
+        note(f"on {data} and larger: {', '.join(f'{k}={said(v)}' for k, v in changed.items())}")
 
 
 def _train(
-    name: str, data: str, split: str | None, seed: int, settings: dict[str, Any], *, json: bool
+    name: str,
+    data: str,
+    split: str | None,
+    seed: int,
+    settings: dict[str, Any],
+    *,
+    top: int,
+    by_known: bool,
+    json: bool,
 ) -> None:
     from evichain.baselines import BASELINES, baseline_class
-    from evichain.evaluation import evaluate
     from evichain.experiments.sources import Source
     from evichain.experiments.systems import suited
     from evichain.ratings.catalogue import is_name
@@ -111,20 +119,18 @@ def _train(
         if hasattr(model, "add"):
             model.add(parts.later)
         else:
-            note(f"{name} cannot take in the {len(parts.later):,} ratings that come later")
-    evaluation, seen = None, None
+            note(f"{name} cannot learn from later ratings, so {len(parts.later):,} are not used")
+    scores = no_scores()
     if parts.test is not None:
-        evaluation, seen = evaluate(model, parts.test), count_seen(model.graph, parts.test)
-        say_doubts(evaluation, seen, parts.name)
+        scores = measure_scores(model, parts.test, parts.name, top=top, by_known=by_known)
     published = BASELINES[name].published.get((data, parts.name or ""))
     found: dict[str, Any] = {
         "baseline": name,
         "data": data,
         "split": parts.name,
         "seed": seed,
-        **scores(evaluation),
+        **scores,
         "published_rmse": published,
-        "seen": seen,
         "train_ratings": len(parts.train),
         "validation_rmse": model.training.get("validation_rmse"),
         "parameters": model.parameter_count,
@@ -137,4 +143,4 @@ def _train(
         return
     title = ", ".join(part for part in (name, data, parts.name) if part)
     more = {"published RMSE": f"{published:.3f}" if published else None}
-    print_scores(f"{title}, seed {seed}", {**found, "paper_rmse": None}, more)
+    print_scores(f"{title}, seed {seed}", name, found, more)

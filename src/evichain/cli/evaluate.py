@@ -1,4 +1,4 @@
-"""`evichain evaluate`: how far predictions are from ratings, and how good lists are."""
+"""`evichain evaluate`: the errors of a model and the quality of its lists."""
 
 import time
 from typing import Annotated, Any
@@ -8,15 +8,7 @@ import typer
 from evichain.cli._loading import load_parts, reading_options
 from evichain.cli._options import LARGEST_SEED, Data, Json, Model, Split, examples, single
 from evichain.cli._output import print_json
-from evichain.cli._scores import (
-    count_seen,
-    paper_rmse,
-    print_scores,
-    ranks,
-    say_doubts,
-    say_unranked,
-    scores,
-)
+from evichain.cli._scores import ByKnown, Top, measure_scores, paper_rmse, print_scores
 
 verb = single()
 
@@ -25,6 +17,7 @@ verb = single()
     epilog=examples(
         "evichain evaluate model test.csv",
         "evichain evaluate model ml-100k --split random:0.8",
+        "evichain evaluate model ml-100k --split u1 --by-known",
         "evichain evaluate model ml-100k --split u1 --top 20 --json",
     )
 )
@@ -40,30 +33,25 @@ def evaluate(
             metavar="N",
             min=0,
             max=LARGEST_SEED,
-            help="The split's seed; the model's own by default.",
+            help="The seed of the split. [default: that of the model]",
             show_default=False,
         ),
     ] = None,
-    top: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Rank all items that a user has not rated and measure the first N; 0 skips it. "
-            "Relevant is what the user rated at or above the model's mean.",
-        ),
-    ] = 10,
+    top: Top = 10,
+    by_known: ByKnown = False,
     all_evidence: Annotated[
         bool,
         typer.Option(
             "--all-evidence",
-            help="Also tell the error with all evidence at every depth, beside that with the "
-            "model's limit.",
+            help="Also show the RMSE with all evidence at every depth, without the model's limit.",
         ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Test a model on ratings: all of DATA, or the test part of a split of it."""
+    """Test a model on ratings: all of DATA, or the test part of a split of it.
+
+    Popularity and shrunken biases, trained on the model's own ratings, stand beside its figures.
+    """
     from evichain.recommender import REC
 
     loaded = REC.load(model)
@@ -72,25 +60,18 @@ def evaluate(
         seed = loaded.settings.seed if known is None else int(known)
     parts = load_parts(data, split, seed, reading)
     name, tested = parts.name, parts.train if parts.test is None else parts.test
-    seen = count_seen(loaded.graph, tested)
     begun = time.perf_counter()
-    evaluation = loaded.evaluate(tested)
-    say_doubts(evaluation, seen, name)
-    unlimited = loaded.with_evidence().evaluate(tested).rmse if all_evidence else None
-    ranking = loaded.rank(tested, top, progress=True) if top else None
-    if ranking:
-        say_unranked(ranking)
+    scores = measure_scores(loaded, tested, name, top=top, by_known=by_known)
+    unlimited = loaded.with_evidence().evaluate(tested, n=0).rmse if all_evidence else None
     found: dict[str, Any] = {
         "model": model,
         "data": data,
         "split": name,
         "seed": seed if name else None,
         "recipe": loaded.recipe,
-        **scores(evaluation),
+        **scores,
         "all_evidence_rmse": unlimited,
-        **ranks(ranking),
-        "paper_rmse": paper_rmse(data, name, seen),
-        "seen": seen,
+        "paper_rmse": paper_rmse(data, name, scores["seen"]),
         "parameters": loaded.parameter_count,
         "seconds": time.perf_counter() - begun,
         "settings": loaded.settings.model_dump(),
@@ -99,4 +80,5 @@ def evaluate(
         print_json(found)
         return
     where = ", ".join(part for part in (data, name) if part)
-    print_scores(f"{model} on {where}", found, {"seen in training": seen or None})
+    more = {"seen in training": scores["seen"] or None}
+    print_scores(f"{model} on {where}", "REC", found, more)

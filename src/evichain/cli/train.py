@@ -12,7 +12,7 @@ from evichain.cli._loading import load_source, reading_options
 from evichain.cli._options import Data, Force, Json, Recipe, Seed, Split, examples, single
 from evichain.cli._output import note, print_json
 from evichain.cli._processes import LOST, is_first, is_launched, is_worker, run_processes
-from evichain.cli._scores import count_seen, paper_rmse, print_scores, say_doubts, scores
+from evichain.cli._scores import ByKnown, Top, measure_scores, no_scores, paper_rmse, print_scores
 from evichain.cli._settings import Changes, settings_options
 from evichain.errors import TeamError
 
@@ -67,6 +67,8 @@ def train(
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Where to compute the steps, such as cuda.")
     ] = "cpu",
+    top: Top = 10,
+    by_known: ByKnown = False,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -124,18 +126,17 @@ def train(
     if out is not None:
         with replacing(out, force=force, folder=True) as beside:
             model.save(beside)
-    evaluation, seen = None, None
+    scores = no_scores()
     if tested is not None:
-        evaluation, seen = model.evaluate(tested), count_seen(model.graph, tested)
-        say_doubts(evaluation, seen, name)
+        scores = measure_scores(model, tested, name, top=top, by_known=by_known)
+    seen = scores["seen"]
     found: dict[str, Any] = {
         "data": data,
         "split": name,
         "seed": seed,
         "recipe": recipe,
-        **scores(evaluation),
+        **scores,
         "paper_rmse": paper_rmse(data, name, seen),
-        "seen": seen,
         "train_ratings": len(learned),
         "later_ratings": len(parts.later) if parts.later is not None else 0,
         "validation_rmse": model.training.get("validation_rmse"),
@@ -151,7 +152,8 @@ def train(
         return
     title = ", ".join(part for part in (f"REC, recipe {recipe}", data, name) if part)
     places = {"model": str(out) if out else None, "run": str(run) if run else None}
-    print_scores(f"{title}, seed {seed}", found, {"seen in training": seen or None, **places})
+    more = {"seen in training": seen or None, **places}
+    print_scores(f"{title}, seed {seed}", "REC", found, more)
 
 
 def _check_folders(

@@ -96,13 +96,13 @@ def _measure(
     model = make_system(system, source, seed).fit(split.train, progress=progress)
     cold = _of(split.test, split.cold)
     scale = scale_of(split.train)
-    found = evaluate(model, split.test, scale=scale)
-    of_cold = evaluate(model, cold, scale=scale) if len(cold) else None
+    found = evaluate(model, split.test, n=0, scale=scale)
+    of_cold = evaluate(model, cold, n=0, scale=scale) if len(cold) else None
     return {
         "rmse": found.rmse,
-        "rmse_within": found.rmse_within,
+        "rmse_within": found.rmse_within_scale,
         "cold_rmse": of_cold and of_cold.rmse,
-        "cold_rmse_within": of_cold and of_cold.rmse_within,
+        "cold_rmse_within": of_cold and of_cold.rmse_within_scale,
         "mean_rmse": mean_rmse(split.train, split.test),
         "cold_mean_rmse": mean_rmse(split.train, cold) if len(cold) else None,
         "tested": found.ratings,

@@ -142,17 +142,17 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
                 there = part
             last = number == len(parts)
             tested = everything.test if last else _among(everything.test, there)
-            found = evaluate(model, tested, scale=scale) if len(tested) else None
+            found = evaluate(model, tested, n=0, scale=scale) if len(tested) else None
             step = {"share": min(1.0, STEP * number), "rmse": found and found.rmse}
-            step |= {"rmse_within": found and found.rmse_within, "tested": len(tested)}
+            step |= {"rmse_within": found and found.rmse_within_scale, "tested": len(tested)}
             steps.append(step)
             bar(rmse="-" if found is None else found.rmse)
-    new = evaluate(model, split.test, scale=scale)
+    new = evaluate(model, split.test, n=0, scale=scale)
     met = [ratings.frame[side.column].n_unique() - len(first[side]) for side in Side]
     return {
         "steps": steps,
         "new_rmse": new.rmse,
-        "new_rmse_within": new.rmse_within,
+        "new_rmse_within": new.rmse_within_scale,
         "new_tested": new.ratings,
         "impossible": new.impossible,
         "mean_rmse": mean_rmse(split.train, split.test),

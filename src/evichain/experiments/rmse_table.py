@@ -9,11 +9,12 @@ from evichain.baselines import BASELINES
 from evichain.evaluation import evaluate
 from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, by_data
 from evichain.experiments.experiment import Cell, Experiment, Request, Results
+from evichain.experiments.paper_figures import PAPER_RMSE
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import IN_BRACKETS, NAMES, make_system, scale_of, settings_of
 from evichain.ratings.splits import Split, random_split
-from evichain.recipes import PAPER_RMSE, RECIPES
+from evichain.recipes import RECIPES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,10 +102,10 @@ def _measure(source: Source, system: str, fraction: float, seed: int, progress: 
     begun = time.perf_counter()
     model.fit(split.train, progress=progress)
     seconds = time.perf_counter() - begun
-    found = evaluate(model, split.test, scale=scale_of(split.train))
+    found = evaluate(model, split.test, n=0, scale=scale_of(split.train))
     return {
         "rmse": found.rmse,
-        "rmse_within": found.rmse_within,
+        "rmse_within": found.rmse_within_scale,
         "mae": found.mae,
         "tested": found.ratings,
         "impossible": found.impossible,

@@ -44,8 +44,24 @@ def check_scalars_and_arrays(make: Make) -> None:
     expect(same, "the same estimates of pairs asked singly as of pairs asked together")
 
 
+def check_broadcasting(make: Make) -> None:
+    """One user with many items, or many users with one item, are as many pairs."""
+    model = fitted(make)
+    users, items = [0, 1, 7], [3, 4, 5]
+    for one in (7, [7]):
+        with expect_no_error("from predict of one user and many items"):
+            found = estimates_of(model, one, items)
+        same = alike(found, estimates_of(model, [7] * 3, items))
+        expect(same, "one user with many items to be the same as that user repeated")
+    for one in (3, [3]):
+        with expect_no_error("from predict of many users and one item"):
+            found = estimates_of(model, users, one)
+        same = alike(found, estimates_of(model, users, [3] * 3))
+        expect(same, "one item with many users to be the same as that item repeated")
+
+
 def check_lengths(make: Make) -> None:
-    """No pairs give no predictions; unequal numbers of users and items are refused."""
+    """No pairs give no predictions; two users with three items are refused."""
     model = fitted(make)
     with expect_no_error("from predict([], [])"):
         expect(len(model.predict([], [])) == 0, "no predictions of no pairs")

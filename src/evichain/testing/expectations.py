@@ -69,6 +69,13 @@ def needs(make: Make, *abilities: str) -> None:
             raise SkipTest(f"{type(model).__name__} has no {ability}")
 
 
+def needs_interactions(make: Make) -> None:
+    """Skip the check where the recommender says that it ranks items alike for all users."""
+    model = make()
+    if not getattr(model, "models_interactions", True):
+        raise SkipTest(f"{type(model).__name__} does not model who likes what")
+
+
 def fitted(make: Make, ratings: Ratings | None = None) -> Recommender:
     """A recommender fitted to ratings, or to the planted blocks."""
     return make().fit(planted_blocks() if ratings is None else ratings)
@@ -92,7 +99,7 @@ def some_pairs(users: int = 60, items: int = 40) -> tuple[list[int], list[int]]:
 
 
 def estimates_of(
-    model: Recommender, users: Sequence[Id], items: Sequence[Id]
+    model: Recommender, users: Id | Sequence[Id], items: Id | Sequence[Id]
 ) -> npt.NDArray[np.float32]:
     """The model's estimates of pairs."""
     found = model.predict(users, items)
@@ -102,5 +109,5 @@ def estimates_of(
 
 
 def alike(left: npt.NDArray[Any], right: npt.NDArray[Any], tolerance: float = TOLERANCE) -> bool:
-    """Whether estimates agree but for rounding."""
+    """Whether estimates are equal up to rounding."""
     return left.shape == right.shape and bool(np.allclose(left, right, rtol=0, atol=tolerance))

@@ -13,6 +13,7 @@ CHECKS: list[Check] = [
     conventions.check_inputs_unchanged,
     conventions.check_answers_are_own,
     answers.check_scalars_and_arrays,
+    answers.check_broadcasting,
     answers.check_lengths,
     answers.check_ids,
     answers.check_titles,

@@ -13,7 +13,7 @@ from evichain.ratings.scale import Scale
 
 
 class Oracle:
-    """Says what it was told, whoever asks."""
+    """Gives the same predictions to everyone."""
 
     def __init__(self, found: Predictions) -> None:
         self.found = found
@@ -28,30 +28,30 @@ ESTIMATES = np.array([3.0, 2.0, 5.0, 5.0], np.float32)
 
 
 def test_errors_are_those_of_all_ratings() -> None:
-    found = evaluate(Oracle(Predictions(ESTIMATES, [None, None, None, "unknown user"])), TEST)  # type: ignore[arg-type]
+    found = evaluate(Oracle(Predictions(ESTIMATES, [None, None, None, "unknown user"])), TEST, n=0)  # type: ignore[arg-type]
     assert found.rmse == pytest.approx(np.sqrt(5 / 4))
     assert found.mae == pytest.approx(3 / 4)
-    assert (found.ratings, found.impossible, found.covered) == (4, 1, None)
+    assert (found.ratings, found.impossible, found.interval_coverage) == (4, 1, None)
 
 
 def test_the_share_within_intervals_is_counted() -> None:
     stds = np.array([0.5, 0.5, 0.5, 1.6], np.float32)
-    found = evaluate(Oracle(Predictions(ESTIMATES, [None] * 4, stds)), TEST)  # type: ignore[arg-type]
+    found = evaluate(Oracle(Predictions(ESTIMATES, [None] * 4, stds)), TEST, n=0)  # type: ignore[arg-type]
     # Errors 1, 0, 0, 2 beside reaches of 0.64, 0.64, 0.64 and 2.05.
-    assert found.covered == 0.75
+    assert found.interval_coverage == 0.75
 
 
 def test_estimates_off_a_scale_are_cut_for_a_second_error() -> None:
     wild = Oracle(Predictions(np.array([6.0, 2.0, 0.0, 3.0], np.float32), [None] * 4))
     scale = Scale.of(np.array([1, 5], np.float32))
-    found = evaluate(wild, TEST, scale=scale)  # type: ignore[arg-type]
+    found = evaluate(wild, TEST, n=0, scale=scale)  # type: ignore[arg-type]
     # Errors 2, 0, 5, 0, and with 5 and 1 for 6 and 0: 1, 0, 4, 0.
     assert found.rmse == pytest.approx(np.sqrt(29 / 4))
-    assert found.rmse_within == pytest.approx(np.sqrt(17 / 4))
-    assert evaluate(wild, TEST).rmse_within is None  # type: ignore[arg-type]
+    assert found.rmse_within_scale == pytest.approx(np.sqrt(17 / 4))
+    assert evaluate(wild, TEST, n=0).rmse_within_scale is None  # type: ignore[arg-type]
 
 
 def test_without_ratings_there_are_no_errors() -> None:
     nothing = TEST.take(np.zeros(4, np.bool_))
     with pytest.raises(DataError, match="no ratings to test on"):
-        evaluate(Oracle(Predictions(ESTIMATES[:0], [])), nothing)  # type: ignore[arg-type]
+        evaluate(Oracle(Predictions(ESTIMATES[:0], [])), nothing, n=0)  # type: ignore[arg-type]

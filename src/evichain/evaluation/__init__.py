@@ -1,0 +1,28 @@
+"""How good a recommender is, on ratings it has not seen: errors and list quality.
+
+`evaluate` takes any recommender that keeps `evichain.protocol.Recommender`, or a plain function.
+
+>>> from evichain.baselines import make_baseline
+>>> from evichain.testing import planted_blocks
+>>> model = make_baseline("popularity").fit(planted_blocks())
+>>> round(evaluate(model, planted_blocks(seed=1), n=5).rmse, 2)
+2.0
+"""
+
+from evichain.evaluation.errors import ErrorMetrics
+from evichain.evaluation.evaluating import (
+    Evaluation,
+    KnownGroup,
+    evaluate,
+    list_metrics,
+)
+from evichain.evaluation.lists import ListMetrics
+
+__all__ = [
+    "ErrorMetrics",
+    "Evaluation",
+    "KnownGroup",
+    "ListMetrics",
+    "evaluate",
+    "list_metrics",
+]
