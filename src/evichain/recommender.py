@@ -10,23 +10,14 @@ import numpy as np
 import polars as pl
 import torch
 
-<<<<<<< HEAD
 from evichain.answering import answers
 from evichain.answering.arguments import (
     broadcast,
-=======
-from evichain.arguments import (
-    as_later,
-    as_source,
-    broadcast,
-    guest,
->>>>>>> h-eval
     how_many,
     is_guest,
     is_id,
     listed,
 )
-<<<<<<< HEAD
 from evichain.answering.asker import (
     Asker,
     Guest,
@@ -34,11 +25,13 @@ from evichain.answering.asker import (
     make_guest,
 )
 from evichain.answering.graph_backend import GraphBackend
-from evichain.answering.many import lists_for_users, seen_pairs
+from evichain.answering.many import lists_for_users
 from evichain.errors import DataError, ModelError, NotFittedError, SettingsError, UnknownEntityError
-from evichain.evaluation import Evaluation, evaluate
+from evichain.evaluation import Evaluation, ListMetrics, evaluate, list_metrics
+from evichain.evaluation.scoring import ScoreBlock
 from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Trace
+from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
 from evichain.protocol import (
@@ -48,19 +41,6 @@ from evichain.protocol import (
     Recommendations,
     SimilarItems,
 )
-from evichain.ranking import Ranking, rank
-=======
-from evichain.engine import Engine
-from evichain.errors import DataError, ModelError, NotFittedError, SettingsError
-from evichain.evaluation import Evaluation, ListMetrics, evaluate, list_metrics
-from evichain.evaluation.scoring import ScoreBlock
-from evichain.evidence.pool import Pool
-from evichain.evidence.trace import Piece, Trace
-from evichain.kernels import Floats, Ints
-from evichain.model.chain import Chain
-from evichain.progress import progress as progress_bar
-from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation, Similar
->>>>>>> h-eval
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.inputs import as_later, as_ratings, as_source
@@ -239,7 +219,6 @@ class REC:
         self, users: Id | Guest, items: Id, *, without: Sequence[Id] = ()
     ) -> Prediction: ...
     @overload
-<<<<<<< HEAD
     def predict(
         self, users: Id | Guest | ManyIds, items: Id | ManyIds, *, without: Sequence[Id] = ()
     ) -> Predictions: ...
@@ -247,13 +226,6 @@ class REC:
         self, users: Any, items: Id | ManyIds, *, without: Sequence[Id] = ()
     ) -> Prediction | Predictions:
         """How users would rate items: one of each, as many of each, or one with many.
-=======
-    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Predictions: ...
-    def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Prediction | Predictions:
-        """What users would rate items: equally many of both, or one with many."""
-        found = self._predict(*broadcast(users, items))
-        return found[0] if is_id(users) and is_id(items) else found
->>>>>>> h-eval
 
         A pair of which nothing is known gets a mean and a reason, never an exception.
 
@@ -374,39 +346,12 @@ class REC:
 
     def score_users(self, users: Ints) -> ScoreBlock:
         """The scores of all items for users, by index; see `evichain.evaluation.scoring`."""
-        found, items = self.engine.users(users), self.engine.items
+        found, items = self.backend.outputs(Side.USER, users), self.backend.items
 
-<<<<<<< HEAD
-        Args:
-            test: ratings that the model has not seen; those that it has are left out.
-            threshold: the lowest rating of what is relevant; the model's mean by default.
-            progress: show a progress bar.
-        """
-        if how_many(n) < 1:
-            raise DataError("a list of 0 items cannot be good", right="Ask for 1 or more.")
-        backend, table = self.backend, as_ratings(test)
-        low = backend.chain.mean.item() if threshold is None else threshold
-        users, items = (backend.graph.ids[side].index(table.frame[side.column]) for side in Side)
-        # By id, not by index: two users of whom nothing is known are two.
-        names = table.frame["user_id"].to_numpy()
-        _, first, place = np.unique(names, return_index=True, return_inverse=True)
-        liked = table.frame["rating"].to_numpy() >= low
-        relevant = place[liked], items[liked]
-        askers, catalogue = backend.outputs(Side.USER, users[first]), backend.items
-        return rank(
-            askers.vectors,
-            catalogue.vectors[:-1],
-            (askers.answerable, catalogue.has_embedding[:-1]),
-            seen_pairs(backend, users[first]),
-            relevant,
-            n,
-            progress=progress,
-        )
-=======
         def block(part: slice) -> Floats:
-            scores: Floats = found.vectors[part] @ items.vectors.T
+            scores: Floats = found.vectors[part] @ items.vectors[:-1].T
             scores[~found.answerable[part]] = -np.inf
-            scores[:, ~items.has_embedding] = -np.inf
+            scores[:, ~items.has_embedding[:-1]] = -np.inf
             return scores
 
         return block
@@ -414,8 +359,7 @@ class REC:
     @property
     def training_mean(self) -> float:
         """The mean rating at training; `add` does not change it."""
-        return self.engine.chain.mean.item()
->>>>>>> h-eval
+        return self.backend.chain.mean.item()
 
     # what it is made of
 

@@ -9,6 +9,8 @@ from evichain.answering.lists import lists
 from evichain.kernels import Ints, Longs
 from evichain.progress import progress as progress_bar
 from evichain.ranking import Pairs
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 
 
@@ -26,7 +28,7 @@ def lists_for_users(
     check_caution(caution, outputs)
     names, items = (ids.values for ids in graph.ids)
     titles = [graph.title(item) for item in items]
-    seen = seen_pairs(backend, users if exclude_seen else users[:0])
+    seen = seen_pairs(graph, users if exclude_seen else users[:0])
     parts = []
     with progress_bar("Listing", len(users), enabled=progress, unit="users") as bar:
         for found in lists(outputs, backend.items, seen, n, caution):
@@ -44,14 +46,14 @@ def lists_for_users(
     return pl.concat(parts)
 
 
-def seen_pairs(backend: GraphBackend, users: Ints | Longs) -> Pairs:
+def seen_pairs(graph: Graph, users: Ints | Longs) -> Pairs:
     """What users have rated, as (position among these users, item), sorted by position.
 
     An UNKNOWN user has rated nothing.
     """
-    rows = backend.graph.rows[Side.USER]
-    first = np.where(users < 0, 0, rows.indptr[users])
-    counts = np.where(users < 0, 0, rows.indptr[users + 1] - first)
+    rows = graph.rows[Side.USER]
+    first = np.where(users == UNKNOWN, 0, rows.indptr[users])
+    counts = np.where(users == UNKNOWN, 0, rows.indptr[users + 1] - first)
     skipped = np.repeat(first - (np.cumsum(counts) - counts), counts)
     items = rows.indices[skipped + np.arange(len(skipped))]
     return np.repeat(np.arange(len(users)), counts), items

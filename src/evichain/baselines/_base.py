@@ -11,20 +11,15 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-<<<<<<< HEAD
-from evichain.answering.arguments import how_many, is_id, known, listed
-from evichain.errors import DataError, NotFittedError, SettingsError
-=======
-from evichain.arguments import as_source, broadcast, how_many, is_id, known
+from evichain.answering.arguments import broadcast, how_many, is_id, known
 from evichain.errors import NotFittedError, SettingsError
 from evichain.evaluation.scoring import ScoreBlock
->>>>>>> h-eval
 from evichain.kernels import Floats, Ints
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
 from evichain.ranking import highest
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
-from evichain.ratings.inputs import as_ratings
+from evichain.ratings.inputs import as_ratings, as_source
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import checked
@@ -218,4 +213,4 @@ class Baseline(ABC, Generic[Chosen]):
         for row in np.flatnonzero((users == UNKNOWN) | (items == UNKNOWN)).tolist():
             unknown = [side for side in Side if index[side][row] == UNKNOWN]
             reasons[row] = "; ".join(f"unknown {s.noun} {asked[s][row]!r}" for s in unknown)
-        return Predictions(estimates, reasons)
+        return Predictions(estimates, reasons, users=asked[Side.USER], items=asked[Side.ITEM], title_of=graph.title)

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from evichain.arguments import as_ratings, as_source, how_many
+from evichain.answering.arguments import how_many
+from evichain.answering.many import seen_pairs
 from evichain.errors import DataError
 from evichain.evaluation.errors import ErrorMetrics, PredictionErrors
 from evichain.evaluation.lists import ListMetrics, RankedLists, make_lists
@@ -16,11 +17,11 @@ from evichain.evaluation.scoring import (
     list_maker,
     predictions_of_function,
 )
-from evichain.kernels import Ints, Longs
+from evichain.kernels import Longs
 from evichain.protocol import Recommender
-from evichain.ranking import Pairs
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
+from evichain.ratings.inputs import as_ratings, as_source
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
@@ -170,7 +171,7 @@ def _lists(
     names, rows = _test_users(table)
     liked = table.frame["rating"].to_numpy() >= low
     items = graph.ids[Side.ITEM].index(table.frame["item_id"])
-    seen = _seen(graph, graph.ids[Side.USER].index(names))
+    seen = seen_pairs(graph, graph.ids[Side.USER].index(names))
     best = list_maker(recommender, graph, names)
     catalogue, relevant = len(graph.ids[Side.ITEM]), (rows[liked], items[liked])
     return make_lists(best, len(names), catalogue, seen, relevant, n, progress=progress)
@@ -189,15 +190,6 @@ def _test_users(table: Ratings) -> tuple[Sequence[Id], Longs]:
     column = table.frame["user_id"]
     _, first, position = np.unique(column.to_numpy(), return_index=True, return_inverse=True)
     return column.gather(first).to_list(), position
-
-
-def _seen(graph: Graph, users: Ints) -> Pairs:
-    """What users have rated, as (position among these users, item)."""
-    rows = graph.rows[Side.USER]
-    first = np.where(users == UNKNOWN, 0, rows.indptr[users])
-    counts = np.where(users == UNKNOWN, 0, rows.indptr[users + 1] - first)
-    skipped = np.repeat(first - (np.cumsum(counts) - counts), counts)
-    return np.repeat(np.arange(len(users)), counts), rows.indices[skipped + np.arange(len(skipped))]
 
 
 def _groups(
