@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evichain import REC, Ratings
+from evichain.answering.ranking import NO_ITEM, Pairs, top
 from evichain.errors import DataError
 from evichain.evaluation import ListMetrics
 from evichain.evaluation import lists as lists_module
 from evichain.evaluation.lists import make_lists
 from evichain.kernels import Flags, Floats, Ints, Longs
-from evichain.ranking import NOTHING, Pairs, top
 from evichain.testing import planted_blocks
 from evichain.testing.planted import planted_rating
 
@@ -59,7 +59,7 @@ def cases(draw: st.DrawFn) -> Case:
     has_embedding = noise.random(k) < 0.8, noise.random(m) < 0.8
     seen, relevant = (np.argwhere(noise.random((k, m)) < 0.3) for _ in range(2))
     strangers = np.argwhere(noise.random((k, 2)) < 0.2)
-    strangers[:, 1] = NOTHING
+    strangers[:, 1] = NO_ITEM
     relevant = noise.permutation(np.concatenate([relevant, strangers]))
     n = draw(st.integers(1, 12))
     return scores, has_embedding, _arrays(seen), _arrays(relevant), n
@@ -119,7 +119,7 @@ def test_by_hand() -> None:
 def test_what_cannot_be_listed_is_missed() -> None:
     scores = np.array([[3, 2, 1], [3, 2, 1]], np.float32)
     has_embedding = np.array([True, False]), np.array([False, True, True])
-    found = ranked(scores, pairs(), pairs((0, 0), (0, 1), (0, NOTHING), (1, 1)), 2, has_embedding)
+    found = ranked(scores, pairs(), pairs((0, 0), (0, 1), (0, NO_ITEM), (1, 1)), 2, has_embedding)
     ideal = 1 + 1 / math.log2(3)
     assert found.ndcg == pytest.approx((1 / ideal + 0) / 2)
     assert found.recall == pytest.approx((1 / 3 + 0) / 2)
@@ -155,7 +155,7 @@ def test_equals_the_definitions_whatever_the_chunks(case: Case, chunk: int) -> N
 @given(cases())
 def test_perfect_scores_give_exactly_1(case: Case) -> None:
     scores, _, seen, (who, what), n = case
-    known = what != NOTHING
+    known = what != NO_ITEM
     relevant = who[known], what[known]
     scores[relevant] += scores.shape[1]
     found = ranked(scores, seen, relevant, n)
@@ -167,7 +167,7 @@ def test_perfect_scores_give_exactly_1(case: Case) -> None:
 @given(cases())
 def test_what_was_seen_changes_nothing_by_being_relevant(case: Case) -> None:
     scores, has_embedding, seen, relevant, n = case
-    both = sorted({*_listed(seen), *_listed(relevant)} - {(u, NOTHING) for u in range(9)})
+    both = sorted({*_listed(seen), *_listed(relevant)} - {(u, NO_ITEM) for u in range(9)})
     only = [pair for pair in both if pair not in _listed(seen)]
     one, other = (ranked(scores, seen, pairs(*which), n, has_embedding) for which in (both, only))
     assert repr(one) == repr(other)

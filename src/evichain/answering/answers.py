@@ -10,6 +10,7 @@ import torch
 from evichain.answering.asker import Asker
 from evichain.answering.backend import Backend
 from evichain.answering.fold_in import RowSource, row_evidence, user_output
+from evichain.answering.ranking import most_similar, top_of_one
 from evichain.errors import DataError, UnknownEntityError
 from evichain.evidence.trace import Piece, Trace
 from evichain.kernels import Floats, Ints, Longs
@@ -24,7 +25,6 @@ from evichain.protocol import (
     Similar,
     SimilarItems,
 )
-from evichain.ranking import alike, highest
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 
@@ -81,7 +81,7 @@ def best_items(
     stds = user.stds(items) if caution else None
     if stds is not None:
         scores = estimates - np.float32(caution) * stds
-    found = highest(scores, items.has_embedding, seen, n)
+    found = top_of_one(scores, items.has_embedding, seen, n)
     return found, clipped(backend, estimates[found])
 
 
@@ -157,7 +157,7 @@ def similar_items(backend: Backend, item: Id, n: int = 10) -> SimilarItems:
         raise unknown_item(item)
     items, found = backend.items, []
     if items.has_embedding[index]:
-        indices, cosines = alike(items.embeddings, items.has_embedding, index, n)
+        indices, cosines = most_similar(items.embeddings, items.has_embedding, index, n)
         found = [
             Similar(*named_item(backend, other, cosine))
             for other, cosine in zip(indices.tolist(), cosines.tolist(), strict=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evichain.answering.ranking import NO_ITEM, Pairs, pairs_of, top
 from evichain.kernels import Floats, Ints, Longs
 from evichain.model.inference import HeadOutput
-from evichain.ranking import NOTHING, Pairs, of_users, top
 
 _SCORES = 1 << 22
 """How many scores are held in memory at a time."""
@@ -52,9 +52,9 @@ def lists(
             scores -= np.float32(caution) * np.exp(users.log_stds[part, None] + items.log_stds)
         scores[~users.answerable[part]] = -np.inf
         scores[:, ~items.has_embedding] = -np.inf
-        scores[of_users(seen, part)] = -np.inf
+        scores[pairs_of(seen, part)] = -np.inf
         found = top(scores, n)
-        user, rank = np.nonzero(found != NOTHING)
+        user, rank = np.nonzero(found != NO_ITEM)
         item, user = found[user, rank], user + start
         stds = None
         if users.log_stds is not None and items.log_stds is not None:

@@ -6,9 +6,9 @@ import polars as pl
 from evichain.answering.answers import check_caution, clipped
 from evichain.answering.graph_backend import GraphBackend
 from evichain.answering.lists import lists
+from evichain.answering.ranking import Pairs
 from evichain.kernels import Ints, Longs
 from evichain.progress import progress as progress_bar
-from evichain.ranking import Pairs
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
@@ -23,7 +23,7 @@ def lists_for_users(
     caution: float = 0.0,
     progress: bool = False,
 ) -> pl.DataFrame:
-    """The items that each of these users would rate highest, as rows of one table."""
+    """The items that each of these users would rate top_of_one, as rows of one table."""
     graph, outputs = backend.graph, backend.outputs(Side.USER, users)
     check_caution(caution, outputs)
     names, items = (ids.values for ids in graph.ids)

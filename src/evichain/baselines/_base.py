@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from evichain.answering.arguments import broadcast, how_many, is_id, known
+from evichain.answering.ranking import top_of_one
 from evichain.errors import NotFittedError, SettingsError
 from evichain.evaluation.scoring import ScoreBlock
 from evichain.kernels import Floats, Ints
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
-from evichain.ranking import highest
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.inputs import as_source
@@ -149,7 +149,7 @@ class Baseline(ABC, Generic[Chosen]):
         # Ranked by the raw scores: estimates beyond the end of the scale are clipped to be equal.
         order = scores if learned.order is None else learned.order(users, items)
         seen = graph.rows[Side.USER].row(index)[0] if exclude_seen else items[:0]
-        found = highest(order, np.ones(len(items), np.bool_), seen, how_many(n)).tolist()
+        found = top_of_one(order, np.ones(len(items), np.bool_), seen, how_many(n)).tolist()
         chosen = [(graph.ids[Side.ITEM][i], float(shown[i])) for i in found]
         return [Recommendation(item, estimate, graph.title(item)) for item, estimate in chosen]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evichain.answering.ranking import NO_ITEM, Pairs, pairs_of
 from evichain.evaluation.scoring import ListMaker
 from evichain.kernels import Flags, Ints, Longs
 from evichain.progress import progress as progress_bar
-from evichain.ranking import NOTHING, Pairs, of_users
 
 Doubles = npt.NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class RankedLists:
     """The lists of test users, so that any selection of users can be summarized.
 
     Attributes:
-        items: [users, at most n], the best first; `NOTHING` fills up short lists.
+        items: [users, at most n], the best first; `NO_ITEM` fills up short lists.
         hits: the same shape, whether an item is relevant.
         relevant: [users], the number of relevant items.
         catalogue: the number of items that could be listed.
@@ -72,7 +72,7 @@ class RankedLists:
         counted = self.relevant[chosen] > 0
         hits, relevant = self.hits[chosen][counted], self.relevant[chosen][counted]
         found = hits.sum(axis=1)
-        covered = len(np.unique(listed[listed != NOTHING]))
+        covered = len(np.unique(listed[listed != NO_ITEM]))
         return ListMetrics(
             n=self.n,
             users=len(relevant),
@@ -101,19 +101,19 @@ def make_lists(
         best: lists the best items of a part of the users.
         users, catalogue: the number of users and of items.
         seen: what users rated before; never listed and never relevant.
-        relevant: what users turned out to like. `NOTHING` stands for an item that is not in the
+        relevant: what users turned out to like. `NO_ITEM` stands for an item that is not in the
             catalogue: it counts as relevant and is always missed.
         n: the length of the lists, at least 1.
         progress: show a progress bar.
     """
     seen, relevant = _by_user(seen), _by_user(relevant)
     step = max(1, _CELLS // max(1, catalogue))
-    items = np.full((users, min(n, catalogue)), NOTHING, np.int32)
+    items = np.full((users, min(n, catalogue)), NO_ITEM, np.int32)
     hits, counts = np.zeros(items.shape, np.bool_), np.zeros(users, np.int64)
     with progress_bar("Ranking", users, enabled=progress, unit="users") as bar:
         for start in range(0, users, step):
             part = slice(start, min(start + step, users))
-            rated, liked = of_users(seen, part), of_users(relevant, part)
+            rated, liked = pairs_of(seen, part), pairs_of(relevant, part)
             items[part] = best(part, rated, n)
             hits[part], counts[part] = _hits(items[part], catalogue, rated, liked)
             bar(part.stop - part.start)
@@ -166,13 +166,13 @@ def _hits(lists: Ints, catalogue: int, seen: Pairs, relevant: Pairs) -> tuple[Fl
     """Which ranks of the lists hold a relevant item, and how many each user has."""
     wanted = np.zeros((len(lists), catalogue), np.bool_)
     who, what = relevant
-    known = what != NOTHING
+    known = what != NO_ITEM
     wanted[who[known], what[known]] = True
     wanted[seen] = False
     counts = wanted.sum(axis=1) + np.bincount(who[~known], minlength=len(lists))
     if not lists.shape[1]:
         return np.zeros(lists.shape, np.bool_), counts
-    return np.take_along_axis(wanted, lists.astype(np.int64), axis=1) & (lists != NOTHING), counts
+    return np.take_along_axis(wanted, lists.astype(np.int64), axis=1) & (lists != NO_ITEM), counts
 
 
 def _by_user(pairs: Pairs) -> Pairs:

@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
 
+from evichain.answering.ranking import NO_ITEM, Pairs, top
 from evichain.errors import DataError, UnknownEntityError
 from evichain.kernels import Flags, Floats, Ints
 from evichain.protocol import Predictions, Recommender
-from evichain.ranking import NOTHING, Pairs, top
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
@@ -95,7 +95,7 @@ def _block_of_function(score: ScoreFunction, graph: Graph, names: Sequence[Id]) 
 def _from_recommendations(recommender: Recommender, graph: Graph, names: Sequence[Id]) -> ListMaker:
     def best(part: slice, seen: Pairs, n: int) -> Ints:
         length = min(n, len(graph.ids[Side.ITEM]))
-        lists = np.full((part.stop - part.start, length), NOTHING, np.int32)
+        lists = np.full((part.stop - part.start, length), NO_ITEM, np.int32)
         for row, user in enumerate(names[part]):
             try:
                 found = recommender.recommend(user, length, exclude_seen=True)
@@ -111,7 +111,7 @@ def _from_recommendations(recommender: Recommender, graph: Graph, names: Sequenc
 
 def _unseen(items: Ints, seen: Ints) -> Flags:
     """Which listed items count: those of the catalogue that the user has not rated."""
-    counted: Flags = (items != NOTHING) & ~np.isin(items, seen)
+    counted: Flags = (items != NO_ITEM) & ~np.isin(items, seen)
     return counted
 
 

@@ -1,4 +1,4 @@
-"""Lists of items and users: recommended, alike, latest."""
+"""Lists of items and users: recommended, similar, latest."""
 
 from typing import Annotated, Any
 
@@ -6,8 +6,8 @@ from fastapi import APIRouter, Header
 
 from evichain.answering import answers
 from evichain.answering.asker import find_user, make_guest
+from evichain.answering.ranking import most_similar
 from evichain.errors import DataError, UnknownEntityError
-from evichain.ranking import alike
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.service.http import models as own
@@ -108,7 +108,7 @@ def neighbours(snapshot: Snapshot, user: str, n: int) -> list[models.Score]:
     layer = snapshot.layers.get((1, Side.USER))
     if layer is None or not layer.has_embedding[index]:
         return []
-    found, cosines = alike(layer.rows.whole(), layer.has_embedding.whole(), index, n)
+    found, cosines = most_similar(layer.rows.whole(), layer.has_embedding.whole(), index, n)
     id_index = snapshot.ids[Side.USER]
     return [
         models.Score(id=str(id_index[place]), score=cosine)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evichain.answering.ranking import NO_ITEM, Pairs, top, top_of_one
 from evichain.kernels import Flags, Floats, Longs
-from evichain.ranking import NOTHING, Pairs, best_items, highest, top
 
 Case = tuple[Floats, tuple[Flags, Flags], Pairs, int]
 
@@ -35,11 +35,13 @@ def _listed(found: Pairs) -> list[tuple[int, int]]:
 @given(cases())
 def test_lists_hold_the_best_of_what_is_there_and_new(case: Case) -> None:
     scores, has_embedding, seen, n = case
-    lists = best_items(scores, np.eye(scores.shape[1], dtype=np.float32), has_embedding, seen, n)
+    left = scores.copy()
+    left[~has_embedding[0]] = left[:, ~has_embedding[1]] = left[seen] = -np.inf
+    lists = top(left, n)
     old = set(_listed(seen))
     for user, row in enumerate(lists.tolist()):
-        items = [item for item in row if item != NOTHING]
-        assert row == items + [NOTHING] * (len(row) - len(items))
+        items = [item for item in row if item != NO_ITEM]
+        assert row == items + [NO_ITEM] * (len(row) - len(items))
         assert has_embedding[1][items].all()
         assert not old & {(user, item) for item in items}
         falls = np.diff(scores[user][items])
@@ -54,8 +56,8 @@ def test_one_list_is_that_of_many(case: Case) -> None:
     old[:, ~has_embedding[1]] = -np.inf
     old[seen] = -np.inf
     for user, row in enumerate(top(old, n)):
-        alone = highest(scores[user], has_embedding[1], seen[1][seen[0] == user], n)
-        assert row[row != NOTHING].tolist() == alone.tolist()
+        alone = top_of_one(scores[user], has_embedding[1], seen[1][seen[0] == user], n)
+        assert row[row != NO_ITEM].tolist() == alone.tolist()
 
 
 @pytest.mark.parametrize("n", [1, 7, 99, 101, 150])
@@ -63,4 +65,4 @@ def test_of_many_equals_the_first_are_listed(n: int) -> None:
     scores = np.repeat(np.array([[1, 2, 0]], np.float32), 100, axis=1)
     best = [*range(100, 200), *range(100)][:n]
     assert top(scores, n).tolist() == [best]
-    assert highest(scores[0], np.ones(300, np.bool_), np.empty(0, np.int64), n).tolist() == best
+    assert top_of_one(scores[0], np.ones(300, np.bool_), np.empty(0, np.int64), n).tolist() == best
