@@ -23,7 +23,7 @@ def lists_for_users(
     caution: float = 0.0,
     progress: bool = False,
 ) -> pl.DataFrame:
-    """The items that each of these users would rate top_of_one, as rows of one table."""
+    """The items that each of these users would rate highest, as rows of one table."""
     graph, outputs = backend.graph, backend.outputs(Side.USER, users)
     check_caution(caution, outputs)
     names, items = (ids.values for ids in graph.ids)
