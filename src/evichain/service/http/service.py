@@ -8,11 +8,11 @@ from typing import TypeVar
 from evichain.errors import DataError, StoreError
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
-from evichain.service.http.limits import Gate
+from evichain.service.http.catalogue_counts import CachedCounts
+from evichain.service.http.limits import ConcurrencyLimit
 from evichain.service.http.metrics import Metrics
 from evichain.service.http.problems import ProblemError
 from evichain.service.http.settings import ServiceSettings
-from evichain.service.http.tally import Tally
 from evichain.service.http.work import Work
 from evichain.service.live.backend import LiveBackend
 from evichain.service.live.store_follower import StoreFollower
@@ -38,11 +38,11 @@ class Service:
     metrics: Metrics
     storing: Work
     thinking: Work
-    settling: Work
+    refreshing: Work
     exports: Work
     watch: Work
-    waiting: Gate
-    tally: Tally
+    waiting: ConcurrencyLimit
+    counts: CachedCounts
     began: float = field(default_factory=time.monotonic)
 
     @classmethod
@@ -61,11 +61,11 @@ class Service:
             work(settings.threads),
             work(settings.threads),
             # One thread: what it settles, it settles for all who wait.
-            work(1, settings.settle_timeout),
+            work(1, settings.refresh_timeout),
             work(settings.exports),
             work(1),
-            Gate(max(1, settings.in_progress // 2)),
-            Tally(live),
+            ConcurrencyLimit(max(1, settings.in_progress // 2)),
+            CachedCounts(live),
         )
 
     @property
@@ -77,11 +77,11 @@ class Service:
         """The id that a part of a path or a body means, as the store is to know it."""
         return checked_id(self.live.native(side, text), side)
 
-    async def write(self, change: Callable[[], R], *, settled: bool = False) -> R:
+    async def write(self, change: Callable[[], R], *, refresh: bool = False) -> R:
         """Change the store; done when it is on disk and known here.
 
         Args:
-            settled: and when everyone's embedding is as it makes it; where the service is strict,
+            refresh: and when everyone's embedding is as it makes it; where the service is strict,
                 so is every write.
         """
 
@@ -90,15 +90,15 @@ class Service:
             self._take_in(self.live.catch_up)
             return result
 
-        if not (settled or self.settings.strict):
+        if not (refresh or self.settings.strict):
             return await self.storing(durable)
         if not self.waiting.enter():
-            self.metrics.refused.labels("settling").inc()
+            self.metrics.refused.labels("refresh").inc()
             detail = "Too many writes are waiting for all that follows from them."
             raise ProblemError(503, detail, retry_after=self.settings.retry_after)
         try:
             result = await self.storing(durable)
-            await self.settling(self._take_in, self.live.settle)
+            await self.refreshing(self._take_in, self.live.refresh)
             return result
         finally:
             self.waiting.leave()
@@ -112,5 +112,5 @@ class Service:
 
     def close(self) -> None:
         """Let go of all threads."""
-        for work in (self.storing, self.thinking, self.settling, self.exports, self.watch):
+        for work in (self.storing, self.thinking, self.refreshing, self.exports, self.watch):
             work.close()

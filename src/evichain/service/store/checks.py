@@ -8,7 +8,7 @@ import numpy as np
 
 from evichain.errors import DataError
 from evichain.ratings.side import Side
-from evichain.service.store.rows import Rating
+from evichain.service.store.records import Rating
 
 if TYPE_CHECKING:
     from evichain.ratings.ids import Id

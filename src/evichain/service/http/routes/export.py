@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from evichain.service.http.limits import Gate
+from evichain.service.http.limits import ConcurrencyLimit
 from evichain.service.http.problems import ProblemError
 from evichain.service.http.service import Service
 from evichain.service.store import Store
@@ -28,7 +28,7 @@ _CONTENT: dict[int | str, dict[str, Any]] = {
 def router(service: Service) -> APIRouter:
     """The route that exports."""
     routes = APIRouter(prefix="/v1", tags=["ratings"])
-    gate = Gate(service.settings.exports)
+    gate = ConcurrencyLimit(service.settings.exports)
 
     @routes.get(
         "/export", summary="Export all ratings", responses=_CONTENT, response_class=Response

@@ -26,7 +26,7 @@ def router(service: Service) -> APIRouter:
                 )
                 for item in backend.search(text, n)
             ]
-        popular = service.tally().most_rated(backend.snapshot, n)
+        popular = service.counts().most_rated(backend.snapshot, n)
         return [details(backend, str(backend.identifier(Side.ITEM, index))) for index in popular]
 
     def details(backend: LiveBackend, item: str) -> models.ItemDetails:
@@ -57,7 +57,7 @@ def router(service: Service) -> APIRouter:
         await service.write(lambda: service.live.store.put_titles({native: body.title}))
         snapshot = service.live.snapshot
         ratings = len(snapshot.row(Side.ITEM, snapshot.index(Side.ITEM, native))[0])
-        title = service.live.titles.title(native)
+        title = service.live.title_index.title(native)
         return models.Item(id=str(native), title=title, ratings=ratings)
 
     @routes.get("/{item}/similar", summary="Items like another")

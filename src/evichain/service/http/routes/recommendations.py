@@ -76,7 +76,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/users/{user}/predictions", summary="Predict ratings of a user")
     async def predict(
         user: models.PathId,
-        item: Annotated[models.QueryIds, Query(min_length=1, max_length=models.MOST)],
+        item: Annotated[models.QueryIds, Query(min_length=1, max_length=models.MAX_LIST)],
         without: models.QueryIds = [],  # noqa: B006
     ) -> models.Predictions:
         """How a user would rate items; `reason` says why there is no evidence, if there is none.

@@ -24,7 +24,7 @@ def router(service: Service) -> APIRouter:
 
     def popular(n: int) -> list[models.Score]:
         snapshot, found = service.live.snapshot, []
-        for place in service.tally().most_rated(snapshot, n):
+        for place in service.counts().most_rated(snapshot, n):
             mean = float(snapshot.row(Side.ITEM, place)[1].mean())
             item = str(snapshot.ids[Side.ITEM][place])
             found.append(models.Score(id=item, score=mean))

@@ -8,7 +8,7 @@ import pytest
 
 from evichain.errors import DataError, StoreUnavailableError
 from evichain.service.store import group
-from evichain.service.store.group import LARGEST_GROUP, GroupCommit
+from evichain.service.store.group_commit import LARGEST_GROUP, GroupCommit
 
 
 @dataclass(frozen=True)

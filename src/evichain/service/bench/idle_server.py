@@ -1,6 +1,6 @@
 """A server that does nothing, to see how much load can be made: every request gets the same bytes.
 
-usage: python -m evichain.service.bench.idle    (says its port on stdout; ends with its stdin)
+usage: python -m evichain.service.bench.idle_server    (says its port on stdout; ends with its stdin)
 """
 
 import asyncio
