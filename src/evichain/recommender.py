@@ -43,7 +43,7 @@ from evichain.protocol import (
 )
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
-from evichain.ratings.inputs import as_later, as_source
+from evichain.ratings.inputs import as_later, as_ratings, as_source
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
