@@ -42,19 +42,19 @@ def router(service: Service) -> APIRouter:
 
         def end() -> None:
             # Not waited for: whoever was to take the rest may be gone, and this task with them.
-            service.exports.later(chunks.close)
+            service.export_threads.later(chunks.close)
             gate.leave()
 
         try:
             # Before the answer begins: a store that is gone is still a clean 503.
-            first = await service.exports(next, chunks, b"")
+            first = await service.export_threads(next, chunks, b"")
         except BaseException:
             end()
             raise
 
         async def stream() -> AsyncIterator[bytes]:
             yield first
-            while chunk := await service.exports(next, chunks, b""):
+            while chunk := await service.export_threads(next, chunks, b""):
                 yield chunk
 
         names = {"Content-Disposition": f'attachment; filename="ratings.{format}"'}

@@ -50,7 +50,9 @@ def router(service: Service) -> APIRouter:
     @routes.get("/users/{user}/ratings", summary="All ratings of a user")
     async def of_user(user: models.PathId) -> models.UserRatings:
         """All ratings of a user with titles, the latest last."""
-        found = await service.storing(store.ratings_of, Side.USER, service.native(Side.USER, user))
+        found = await service.store_threads(
+            store.ratings_of, Side.USER, service.native(Side.USER, user)
+        )
         if not found:
             raise UnknownEntityError(
                 f"unknown user {user!r}", right="Ask for users who have rated something."
@@ -100,7 +102,7 @@ def router(service: Service) -> APIRouter:
     ) -> models.RatingsPage:
         """Some ratings, in the order of their ids; `after` is what the page before gave."""
         place = None if after is None else read_cursor(after)
-        found = await service.storing(store.page, limit, after=place)
+        found = await service.store_threads(store.page, limit, after=place)
         return models.RatingsPage(
             ratings=[row_of(row) for row in found.ratings],
             after=None if found.after is None else cursor(found.after),

@@ -36,7 +36,7 @@ def router(service: Service) -> APIRouter:
             return models.Recommendations(**found.to_dict(), version=backend.snapshot.version)
 
         # A list takes less time than handing it to a thread would; its reasons take more.
-        return await service.thinking(work) if reasons else work()
+        return await service.compute_threads(work) if reasons else work()
 
     def predicted(find: FindAsker, items: list[str]) -> models.Predictions:
         backend = service.backend

@@ -86,7 +86,7 @@ def router(service: Service) -> APIRouter:
     ) -> models.ItemPage:
         """Items with ratings; with `q`, those with such a title."""
         if q:
-            hits = await service.thinking(service.backend.search, q, n)
+            hits = await service.compute_threads(service.backend.search, q, n)
             return models.ItemPage(cursor="", items=[item_of(str(hit)) for hit in hits])
         found, after = some(service.live.snapshot, Side.ITEM, n, cursor)
         return models.ItemPage(cursor=after, items=[item_of(str(item)) for item in found])
