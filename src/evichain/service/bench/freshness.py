@@ -20,7 +20,7 @@ async def ratings_are_visible(address: tuple[str, int], mix: RequestMix) -> bool
     """Whether someone new who rates one thing after another gets another list each time, and, when
     all has settled, the one that anyone with these ratings gets."""
     connection = await Connection.open(*address)
-    user, own, before = mix.newcomer(), dict[Id, float](), dict[str, float]()
+    user, own, before = mix.new_user(), dict[Id, float](), dict[str, float]()
     try:
         for item, rating in mix.own(_TIMES):
             own[item] = rating

@@ -17,7 +17,7 @@ from evichain.errors import StaleVersionError
 from evichain.progress import progress as shown_progress
 from evichain.ratings import Ratings, Side
 from evichain.ratings.columns import COLUMNS
-from evichain.service.store import log, queries
+from evichain.service.store import change_log, queries
 from evichain.service.store.checks import (
     LARGEST,
     LARGEST_BATCH,
@@ -141,8 +141,8 @@ class Store(ABC):
         with self._writing() as session:
             version, floor = session.advance(sum(write.size for write in writes))
             results = apply(session, writes, version)
-            if version - floor >= log.KEPT + log.SLACK:
-                session.trim(version - log.KEPT + 1)
+            if version - floor >= change_log.KEPT + change_log.SLACK:
+                session.trim(version - change_log.KEPT + 1)
             return results
 
     # Reading
@@ -245,7 +245,7 @@ class Store(ABC):
                 where=self.name,
                 right="Start again from a snapshot.",
             )
-        changes = [log.change(row[2:]) for row in rows if row[2] is not None]
+        changes = [change_log.change(row[2:]) for row in rows if row[2] is not None]
         cut = len(changes) == limit
         return Changes(changes, changes[-1].version if cut else latest)
 

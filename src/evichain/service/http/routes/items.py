@@ -57,7 +57,7 @@ def router(service: Service) -> APIRouter:
         await service.write(lambda: service.live.store.put_titles({native: body.title}))
         snapshot = service.live.snapshot
         ratings = len(snapshot.row(Side.ITEM, snapshot.index(Side.ITEM, native))[0])
-        title = service.live.title_index.title(native)
+        title = service.live.titles.title(native)
         return models.Item(id=str(native), title=title, ratings=ratings)
 
     @routes.get("/{item}/similar", summary="Items like another")

@@ -57,7 +57,7 @@ def router(service: Service) -> APIRouter:
             raise UnknownEntityError(
                 f"unknown user {user!r}", right="Ask for users who have rated something."
             )
-        title = service.live.title_index.title
+        title = service.live.titles.title
         return models.UserRatings(
             user=str(found[0].user),
             ratings=[

@@ -68,7 +68,7 @@ def router(service: Service) -> APIRouter:
         return {service.native(Side.ITEM, one.item_id): one.comment for one in items if one.comment}
 
     def item_of(item: str) -> models.Item:
-        return models.Item(item_id=item, comment=service.live.title_index.title(item))
+        return models.Item(item_id=item, comment=service.live.titles.title(item))
 
     @routes.post("/item", summary="Insert an item")
     async def insert_item(body: models.ItemBody) -> models.Success:
@@ -92,7 +92,7 @@ def router(service: Service) -> APIRouter:
         return models.ItemPage(cursor=after, items=[item_of(str(item)) for item in found])
 
     def known_item(item: str) -> None:
-        if service.live.title_index.title(item) == item:
+        if service.live.titles.title(item) == item:
             _known(service.live.snapshot, Side.ITEM, item)
 
     @routes.get("/item/{item}", summary="An item")
