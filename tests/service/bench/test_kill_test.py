@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from evichain import REC
-from evichain.service.bench import storm
+from evichain.service.bench import kill_test
 from evichain.service.bench.kill_test import BatchWriter, kill_while_writing
 from evichain.service.bench.request_mix import SentRating
 from evichain.service.bench.serve import kept
@@ -23,7 +23,7 @@ KILLS = int(os.environ.get("EVICHAIN_KILLS", "3"))
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgres"])
-def test_killed_in_a_storm_of_writes(
+def test_no_acknowledged_write_is_lost_when_the_server_is_killed(
     backend: str, model: REC, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     url = f"sqlite:///{tmp_path / 'ratings.db'}"
@@ -62,7 +62,7 @@ def test_a_server_that_ends_by_itself_is_not_waited_for(
     url = str(tmp_path / "ratings.db")
     model.save(tmp_path / "model")
     server = Server(tmp_path / "model", url, tmp_path / "log")
-    monkeypatch.setattr(storm, "_LEAST", 10**9)
+    monkeypatch.setattr(kill_test, "_LEAST", 10**9)
     batch = BatchWriter.batch
 
     def last(self: BatchWriter, levels: list[float], integers: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A storm of writes in which the server is killed: what was acknowledged must be there after."""
+"""Kills the server while many write: what was acknowledged must be in the store afterwards."""
 
 import asyncio
 import random
@@ -65,7 +65,7 @@ class BatchWriter:
 
 @dataclass
 class KillCounts:
-    """What the storm has cost."""
+    """What was lost, and how long restarts took."""
 
     kills: int = 0
     acknowledged: int = 0
