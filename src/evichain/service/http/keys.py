@@ -49,9 +49,9 @@ class Key:
             name, scope, digest = parts
             found = cls(name, KeyScope[scope.upper()], bytes.fromhex(digest))
         except (ValueError, KeyError):
-            raise SettingsError("no key in this line", where=where, right=_RIGHT) from None
+            raise SettingsError("invalid line", where=where, right=_RIGHT) from None
         if len(found.digest) != sha256().digest_size:
-            raise SettingsError("no SHA-256 in this line", where=where, right=_RIGHT)
+            raise SettingsError("invalid SHA-256 in this line", where=where, right=_RIGHT)
         return found
 
     @property

@@ -184,7 +184,7 @@ def read_cursor(text: str) -> tuple[Id, Id]:
     try:
         user, item = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, TypeError, RecursionError):
-        raise DataError("this is no cursor", right="Give what a page had as `after`.") from None
+        raise DataError("invalid cursor", right="Give what a page had as `after`.") from None
     return user, item
 
 

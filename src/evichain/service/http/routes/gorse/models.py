@@ -171,5 +171,5 @@ def seconds(text: str | None) -> int | None:
         since = -1
     if not 0 <= since <= LATEST:
         right = "Write it as 2024-05-17T12:00:00Z, from 1970 on."
-        raise DataError(f"Timestamp {said(text)} is no time", right=right)
+        raise DataError(f"Timestamp {said(text)} is not a time", right=right)
     return since
