@@ -82,16 +82,16 @@ def test_explanations_keep_their_word(live: StoreFollower) -> None:
 
 
 def test_explains_what_has_lost_its_evidence_a_moment_ago(live: StoreFollower) -> None:
-    """Before that has settled: the embedding is there still, and nothing behind it."""
+    """Before that has refreshed: the embedding is there still, and nothing behind it."""
     somebody = next(user for user in range(60) if user not in live.model.prototypes[0])
     live.store.put([(somebody, "x", 5.0), ("newcomer", "x", 4.0), ("newcomer", "y", 4.0)])
-    live.settle()
+    live.refresh()
     live.store.delete([(somebody, "x")])
     live.catch_up()
     backend = live.backend
     trace = answers.explain(backend, find_user(backend, "3"), "x", pieces=4, depth=2)
     assert trace.item.pieces == ()
-    live.settle()
+    live.refresh()
     backend = live.backend
     reason = answers.explain(backend, find_user(backend, "3"), "x").reason
     assert reason == "no chain of evidence from item 'x' to a prototype within depth 3"
@@ -99,7 +99,7 @@ def test_explains_what_has_lost_its_evidence_a_moment_ago(live: StoreFollower) -
 
 def test_what_nobody_rates_any_more_is_gone_at_once(live: StoreFollower) -> None:
     live.store.put([(user, "x", 5.0) for user in range(9)])
-    live.settle()
+    live.refresh()
     backend = live.backend
     assert "x" in {
         found.item for found in answers.recommend(backend, find_user(backend, "30"), 999)

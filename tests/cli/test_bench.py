@@ -58,7 +58,7 @@ def test_the_service_is_measured(run_json: RunJson, data: Path) -> None:
     assert found["foldin_ratio"] > 0
     assert (found["users"], found["items"]) == (30, 20)
     assert found["acknowledged"] >= found["kinds"]["write"]["requests"]
-    assert found["lost"] == found["kills_lost"] == found["kills_half_there"] == 0
+    assert found["lost"] == found["kills_lost"] == found["kills_incomplete"] == 0
     assert found["kills"] == 1
     assert sum(kind["requests"] for kind in found["kinds"].values()) == found["requests"]
 

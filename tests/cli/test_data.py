@@ -149,7 +149,7 @@ def test_no_folder_takes_the_place_of_a_file(
     out.write_text("mine")
     arguments = [one.format(data=data, out=out) for one in verb]
     for options in ([], ["--force"]):
-        assert refused("data", *arguments, *options)[0] == f"error: {out}: is no folder"
+        assert refused("data", *arguments, *options)[0] == f"error: {out}: is not a folder"
     assert out.read_text() == "mine"
 
 

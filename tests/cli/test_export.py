@@ -92,7 +92,7 @@ def test_what_cannot_be_exported(refused: Refused, store: str, tmp_path: Path) -
     same = ("--out", tmp_path / "a.csv", "--titles", tmp_path / "a.csv")
     assert "--titles" in refused("export", "--store", store, *same)[0]
     below = Path(store) / "a.csv"
-    assert "is no folder" in refused("export", "--store", store, "--out", below)[0]
+    assert "is not a folder" in refused("export", "--store", store, "--out", below)[0]
     assert set(tmp_path.iterdir()) <= before | {Path(f"{store}-wal"), Path(f"{store}-shm")}
 
 

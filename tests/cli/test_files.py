@@ -81,7 +81,7 @@ def test_a_folder_takes_the_place_of_no_file_and_no_link(tmp_path: Path, force: 
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_text("mine")
     link.symlink_to(_folder(tmp_path / "model", ["model.json"]))
-    for path, said in ((file, "is no folder"), (link, "is a link, and no folder")):
+    for path, said in ((file, "is not a folder"), (link, "is a link, not a folder")):
         with pytest.raises(OutputError, match=f"{path}: {said}"):
             check_free(path, force=force, folder=True)
     check_free(file, force=True)

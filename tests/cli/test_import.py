@@ -138,8 +138,8 @@ def test_titles_that_cannot_be_kept_make_no_store(
 @pytest.mark.parametrize(
     ("store", "said"),
     [
-        ("mysql://ann:hidden@host/films", "is no store"),
-        ("{folder}/missing/ratings.db", "is no folder"),
+        ("mysql://ann:hidden@host/films", "is not the address of a store"),
+        ("{folder}/missing/ratings.db", "is not a folder"),
         ("{folder}", "is a folder"),
         ("postgresql://ann:hidden@/films?host={folder}", "cannot be used"),
         ("postgresql://ann:hid@den@/films", "cannot be understood"),

@@ -43,7 +43,7 @@ def test_mistakes_are_said(refused: Refused, data: Path, tmp_path: Path) -> None
     assert "no experiment 'figure'" in refused("paper", "figure", "--data", data)[0]
     (tmp_path / "file").write_text("")
     lines = refused("paper", "trace", "--quick", "--data", data, "--out", tmp_path / "file")
-    assert "is no folder" in lines[0]
+    assert "is not a folder" in lines[0]
     # The cut of cold-start cannot be: that is said before the first of all is measured.
     lines = refused("paper", "all", "--data", data, "--out", tmp_path / "out")
     assert "cold-start" in lines[0]

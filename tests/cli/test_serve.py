@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Run
 
 from evichain.service.http import ServiceSettings, server
-from evichain.service.http.keys import Key, Keys, Scope
+from evichain.service.http.keys import Key, Keys, KeyScope
 
 Refused = Callable[..., list[str]]
 
@@ -55,7 +55,7 @@ def test_options_and_variables_are_what_is_served(
         "rate": 7.0,
         "in_progress": 9,
         "timeout": 3.0,
-        "settle_timeout": 30.0,
+        "refresh_timeout": 30.0,
         "strict": True,
         "feedback_rating": 4.0,
         "names": True,
@@ -78,7 +78,7 @@ def test_a_new_key_and_its_line(run: Run, refused: Refused, tmp_path: Path) -> N
     made = run("serve", "--new-key", "page:read")
     assert made.exit_code == 0
     secret = made.stderr.splitlines()[0].rsplit(" ", 1)[1]
-    assert made.stdout == Key.of("page", Scope.READ, secret).line + "\n"
+    assert made.stdout == Key.of("page", KeyScope.READ, secret).line + "\n"
     (tmp_path / "keys").write_text(made.stdout)
     assert Keys.read(tmp_path / "keys").find(secret) is not None
     for wrong in ("page", "page:all", ":read", "a b:read"):

@@ -51,7 +51,7 @@ def test_what_is_read_is_never_written_over(
 @pytest.mark.parametrize("text", ["spark.executor.memory", "memory=4g", "=", ""])
 def test_settings_of_spark(refused: Refused, model: Path, tmp_path: Path, text: str) -> None:
     asked = ("spark", "recommend", model, "r.parquet", "--out", tmp_path / "out", "--conf", text)
-    assert "is no setting of Spark" in refused(*asked)[0]
+    assert "is not a Spark setting" in refused(*asked)[0]
 
 
 def test_what_is_no_parquet(refused: Refused, model: Path, tmp_path: Path) -> None:

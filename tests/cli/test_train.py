@@ -223,7 +223,7 @@ def test_an_output_in_a_place_that_cannot_be(refused: Refused, data: Path, tmp_p
     file.write_text("not a folder")
     for option in ("--out", "--run"):
         lines = refused("train", data, option, file / "model")
-        assert lines[0] == f"error: {file}: is no folder"
+        assert lines[0] == f"error: {file}: is not a folder"
 
 
 def test_a_file_in_the_place_of_the_model_is_kept(
@@ -232,7 +232,7 @@ def test_a_file_in_the_place_of_the_model_is_kept(
     file = tmp_path / "file"
     file.write_text("mine")
     monkeypatch.setattr(REC, "fit", lambda *_, **__: pytest.fail("it was trained"))
-    assert refused("train", data, "--out", file, "--force")[0] == f"error: {file}: is no folder"
+    assert refused("train", data, "--out", file, "--force")[0] == f"error: {file}: is not a folder"
     assert file.read_text() == "mine"
 
 

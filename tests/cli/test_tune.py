@@ -138,8 +138,8 @@ def test_interrupting_shows_what_there_is(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--search", "width"], "--search: 'width' is no range"),
-        (["--search", "width=8"], "--search: 'width=8' is no range"),
+        (["--search", "width"], "--search: 'width' is not a range"),
+        (["--search", "width=8"], "--search: 'width=8' is not a range"),
         (["--search", "width=8:16", "--search", "width=8,9"], "--search: width is given twice"),
         (["--search", "widht=8:16"], "no setting 'widht'"),
         (["--search", "width=many:16"], "width: Input should be a valid integer"),

@@ -50,19 +50,19 @@ class Verbs(TyperGroup):
     # Both here and not in `main` alone: typer has its own way with what passes through there.
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with reported():
+        with reported(kwargs.get("obj") or ()):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        with reported():
+        with reported(ctx.obj or ()):
             return super().invoke(ctx)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         given = args[0] if args else kwargs.get("args")
         kwargs |= {"standalone_mode": False, "prog_name": "evichain"}
-        # For a verb that starts the same command again in other processes.
-        kwargs["obj"] = list(sys.argv[1:] if given is None else given)
-        with reported():
+        # For errors, and for a command that starts itself again in other processes.
+        arguments = kwargs["obj"] = list(sys.argv[1:] if given is None else given)
+        with reported(arguments):
             status = super().main(*args, **kwargs)
             sys.stdout.flush()
             sys.exit(status if isinstance(status, int) else 0)

@@ -1,109 +1,114 @@
-"""What went wrong, said in at most two lines on stderr, with an exit status that tells the kind."""
+"""Errors that a user can correct: two lines on stderr, or one JSON object with `--json`."""
 
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TextIO
+from typing import TextIO
 
 import typer
 
-from evichain.errors import EvichainError, UnknownEntityError
+from evichain.errors import EvichainError, MachineError, SettingsError
 
 USER_ERROR, INTERRUPTED = 2, 130
+"""Exit statuses."""
 
 
 class OptionError(EvichainError):
-    """Options that are missing, misspelled or at odds with each other."""
+    """Options that are missing, misspelled or in conflict with each other."""
 
 
 class OutputError(EvichainError):
-    """A place where the output cannot go."""
+    """An output that cannot be written where it should go."""
 
 
 @contextmanager
-def reported() -> Iterator[None]:
-    """Turn what a user can cause into a message and an exit status; a bug keeps its traceback."""
+def reported(arguments: Sequence[str] = ()) -> Iterator[None]:
+    """Turn an error that a user can correct into a message and an exit status.
+
+    A bug keeps its traceback.
+
+    Args:
+        arguments: those of the command; with `--json` among them the message is JSON.
+    """
     try:
         yield
     except (typer.Exit, typer.Abort):
         raise
     except BrokenPipeError:
-        _hush(sys.stdout)
+        _discard(sys.stdout)
         sys.exit(0)
     except KeyboardInterrupt as error:
-        _leave(str(error) or "interrupted", INTERRUPTED)
+        print_error(EvichainError(str(error) or "interrupted"), arguments, prefix="")
+        sys.exit(INTERRUPTED)
     except Exception as error:
-        lines = explained(error)
-        if not lines:
+        found = as_user_error(error)
+        if found is None:
             raise
-        _leave(f"error: {lines[0]}", USER_ERROR, *lines[1:])
+        print_error(found, arguments)
+        sys.exit(USER_ERROR)
 
 
-@contextmanager
-def unknown_means(right: str) -> Iterator[None]:
-    """Say what to do about an unknown id here, where nobody can call `add`."""
-    try:
-        yield
-    except UnknownEntityError as error:
-        error.right = right
-        raise
-
-
-def explained(error: Exception) -> list[str]:
-    """What a user should be told, in one or two lines; nothing when the error is not theirs."""
+def as_user_error(error: Exception) -> EvichainError | None:
+    """The error in our own terms; None if it is a bug."""
     if isinstance(error, EvichainError):
-        first = f"{error.where}: {error.what}" if error.where else error.what
-        return [_line(first), _line(error.right)] if error.right else [_line(first)]
+        return error
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "evichain"
-        return [_line(error.format_message()), f"See {path} --help."]
+        command = context.command_path if context is not None else "evichain"
+        return OptionError(error.format_message(), right=f"See {command} --help.")
     if isinstance(error, OSError):
-        said = error.strerror or str(error) or type(error).__name__
-        return [_line(f"{error.filename}: {said}" if error.filename else said)]
-    if isinstance(error, MemoryError) or _is_memory_of_torch(error):
-        return ["not enough memory", "Use smaller settings or less data."]
-    return _invalid(error)
+        message = error.strerror or str(error) or type(error).__name__
+        return EvichainError(message, where=str(error.filename or ""))
+    if isinstance(error, MemoryError) or _is_torch_memory_error(error):
+        return MachineError("not enough memory", right="Use smaller settings or less data.")
+    return _invalid_setting(error)
 
 
-def _is_memory_of_torch(error: Exception) -> bool:
-    """Whether it is PyTorch that got no memory, which it has no error of its own for."""
-    said = str(error)
+def print_error(error: EvichainError, arguments: Sequence[str], *, prefix: str = "error: ") -> None:
+    """Print an error on stderr: one or two lines, or one JSON object with `--json`."""
+    if "--json" in arguments:
+        parts = {"message": error.what, "where": error.where, "right": error.right}
+        lines = [json.dumps({"error": parts})]
+    else:
+        first = f"{error.where}: {error.what}" if error.where else error.what
+        lines = [prefix + _one_line(first), *([_one_line(error.right)] if error.right else [])]
+    try:
+        for line in lines:
+            typer.echo(line, err=True)
+    except BrokenPipeError:
+        _discard(sys.stderr)
+
+
+def _is_torch_memory_error(error: Exception) -> bool:
+    """Whether PyTorch ran out of memory, for which it has no exception of its own on CPUs."""
+    message = str(error)
     return isinstance(error, RuntimeError) and (
-        "DefaultCPUAllocator" in said or "out of memory" in said
+        "DefaultCPUAllocator" in message or "out of memory" in message
     )
 
 
-def _invalid(error: Exception) -> list[str]:
-    """Settings that pydantic refused."""
+def _invalid_setting(error: Exception) -> SettingsError | None:
+    """A setting that pydantic refused."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):
-        return []
+        return None
     first = error.errors(include_url=False)[0]
     message = first["msg"].removeprefix("Value error, ")
-    where = ".".join(map(str, first["loc"]))
-    if not where:
-        return [_line(message)]
-    return [_line(f"{where} is {first['input']!r}"), _line(message)]
+    name = ".".join(map(str, first["loc"]))
+    if not name:
+        return SettingsError(message)
+    return SettingsError(f"{name} is {first['input']!r}", right=message)
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _leave(first: str, status: int, *more: str) -> NoReturn:
-    try:
-        for line in (first, *more):
-            typer.echo(line, err=True)
-    except BrokenPipeError:
-        _hush(sys.stderr)
-    sys.exit(status)
-
-
-def _hush(stream: TextIO) -> None:
-    """Give the rest of the output to nobody: whoever read it has gone."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+def _discard(stream: TextIO) -> None:
+    """Discard the rest of the output: its reader has closed the pipe."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)

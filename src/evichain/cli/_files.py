@@ -45,7 +45,7 @@ def check_free(path: Path, *, force: bool, folder: bool = False) -> None:
     if not (path.exists() or path.is_symlink()):
         return
     if folder != path.is_dir() or (folder and path.is_symlink()):
-        what = "is a link, and no folder" if path.is_symlink() else "is no folder"
+        what = "is a link, not a folder" if path.is_symlink() else "is not a folder"
         raise OutputError(
             what if folder else "is a folder",
             where=str(path),
@@ -100,7 +100,7 @@ def check_place(path: Path) -> None:
     """Complain if nothing could be made under this name; folders above it may be missing."""
     above = next(p for p in path.absolute().parents if p.exists())
     if not above.is_dir():
-        raise OutputError("is no folder", where=str(above), right="Give another name.")
+        raise OutputError("is not a folder", where=str(above), right="Give another name.")
     if not os.access(above, os.W_OK | os.X_OK):
         raise OutputError("cannot be written to", where=str(above), right="Give another folder.")
 

@@ -1,13 +1,16 @@
-"""Arguments and options that several verbs share, and what their help looks like."""
+"""Arguments and options that several commands share, and the layout of their help."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from evichain.cli._errors import OptionError
+
 
 def examples(*lines: str) -> str:
-    """An epilog with one example a line; the mark before it keeps the lines as they are."""
+    """An epilog with one example per line; the mark before it keeps the line breaks."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
@@ -15,7 +18,7 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A name that `evichain data list` shows, or a path.",
+        help="A data set of `evichain data list`, or a path.",
         show_default=False,
     ),
 ]
@@ -36,8 +39,8 @@ StoreUrl = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
-_SPELLINGS = (
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
+_SPLIT_HELP = (
     "random:0.8, kfold:5/0, users:0.8 (whole users are held out), users:0.8/5 (5 ratings of each "
     "come after training), time:0.8, growth:0.2 (all but a fifth of users and items come after "
     "training), cold:50/5 (50 users have 5 ratings), a named split of the data (u1), or "
@@ -45,9 +48,9 @@ _SPELLINGS = (
 )
 Split = Annotated[
     str | None,
-    typer.Option("--split", metavar="SPEC", help=_SPELLINGS, show_default=False),
+    typer.Option("--split", metavar="SPEC", help=_SPLIT_HELP, show_default=False),
 ]
-Spec = Annotated[str, typer.Argument(metavar="SPEC", help=_SPELLINGS, show_default=False)]
+Spec = Annotated[str, typer.Argument(metavar="SPEC", help=_SPLIT_HELP, show_default=False)]
 LARGEST_SEED = 2**63 - 1
 Seed = Annotated[
     int,
@@ -56,7 +59,7 @@ Seed = Annotated[
         metavar="N",
         min=0,
         max=LARGEST_SEED,
-        help="Everything random is drawn from it.",
+        help="The seed of all random draws.",
     ),
 ]
 
@@ -65,15 +68,32 @@ Recipe = Annotated[
     typer.Option(metavar="NAME", help="A named set of settings; * below: fitted to the data."),
 ]
 
+Rated = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ITEM=RATING",
+        help="A rating of a guest who is not in the data; repeat for more.",
+        show_default=False,
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ITEM",
+        help="Leave out the asker's rating of this item; repeat for more.",
+        show_default=False,
+    ),
+]
+
 
 def group(help: str) -> typer.Typer:
-    """A verb with verbs of its own; called without one, it shows its help."""
+    """A command with subcommands; called without one, it shows its help."""
     verb = typer.Typer(
         help=help, invoke_without_command=True, add_completion=False, rich_markup_mode=None
     )
 
     @verb.callback()
-    def _without_a_verb(context: typer.Context) -> None:
+    def _help_alone(context: typer.Context) -> None:
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
 
@@ -81,5 +101,27 @@ def group(help: str) -> typer.Typer:
 
 
 def single() -> typer.Typer:
-    """A verb without verbs of its own."""
+    """A command without subcommands."""
     return typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+def parse_ratings(rated: list[str] | None) -> list[tuple[str, float]]:
+    """The (item, rating) pairs of --rated."""
+    found = []
+    for text in rated or []:
+        item, equals, rating = text.rpartition("=")
+        try:
+            number = float(rating)
+        except ValueError:
+            number = math.nan
+        if not equals or not item or not math.isfinite(number):
+            right = "Write ITEM=RATING, such as --rated 50=4.5."
+            raise OptionError(f"{text!r} is not a rating", where="--rated", right=right)
+        found.append((item, number))
+    return found
+
+
+def ignored_note(ignored: tuple[object, ...]) -> str:
+    """What to say about unknown items that were given."""
+    names = ", ".join(str(item) for item in ignored)
+    return f"ignored, because the model does not know them: {names}"

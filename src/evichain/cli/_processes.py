@@ -13,7 +13,8 @@ from typing import NoReturn
 
 import typer
 
-from evichain.cli._errors import INTERRUPTED, USER_ERROR
+from evichain.cli._errors import INTERRUPTED, USER_ERROR, print_error
+from evichain.errors import TeamError
 from evichain.training.member import RENDEZVOUS, rank_and_size
 
 LOST = 1
@@ -64,7 +65,7 @@ def run_processes(count: int, arguments: Sequence[str], run: Path | None) -> NoR
     left = "Without a run folder (--run) there is no checkpoint to go on from."
     if run is not None:
         left = f"With --resume it goes on from the checkpoint in {run}."
-    typer.echo(f"error: {what}\n{left}", err=True)
+    print_error(TeamError(what, right=left), arguments)
     sys.exit(LOST)
 
 

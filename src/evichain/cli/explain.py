@@ -6,10 +6,18 @@ from typing import Annotated
 
 import typer
 
-from evichain.cli._asker import Rated, Without, parse_ratings
 from evichain.cli._errors import OptionError
 from evichain.cli._files import check_free, replacing
-from evichain.cli._options import Force, Json, Model, examples, single
+from evichain.cli._options import (
+    Force,
+    Json,
+    Model,
+    Rated,
+    Without,
+    examples,
+    parse_ratings,
+    single,
+)
 from evichain.cli._output import note, print_json
 
 verb = single()

@@ -1,15 +1,12 @@
 """`evichain import`: ratings and titles into a store."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from evichain.cli._loading import print_notes, reading_options
 from evichain.cli._options import Json, StoreUrl, examples, single
 from evichain.cli._output import print_facts, print_json
-
-if TYPE_CHECKING:
-    pass
 
 verb = single()
 

@@ -5,10 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evichain.cli._asker import Rated, Without, ignored_note, parse_ratings
 from evichain.cli._errors import OptionError
 from evichain.cli._files import check_free, replacing
-from evichain.cli._options import Force, Json, Model, examples, single
+from evichain.cli._options import (
+    Force,
+    Json,
+    Model,
+    Rated,
+    Without,
+    examples,
+    ignored_note,
+    parse_ratings,
+    single,
+)
 from evichain.cli._output import note, print_facts, print_json
 from evichain.tables import table_suffix, write_table
 

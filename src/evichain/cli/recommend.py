@@ -1,16 +1,28 @@
 """`evichain recommend`: the best items for someone or everyone, or the items most like another."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evichain.cli._asker import Rated, Without, ignored_note, parse_ratings
 from evichain.cli._errors import OptionError
-from evichain.cli._everyone import list_everyone
-from evichain.cli._options import Force, Json, Model, examples, single
+from evichain.cli._files import check_free, replacing
+from evichain.cli._options import (
+    Force,
+    Json,
+    Model,
+    Rated,
+    Without,
+    examples,
+    ignored_note,
+    parse_ratings,
+    single,
+)
 from evichain.cli._output import Cell, note, print_json, print_table
-from evichain.cli._titles import named
+from evichain.tables import table_suffix, write_table
+
+if TYPE_CHECKING:
+    from evichain.ratings.graph import Graph
 
 verb = single()
 
@@ -77,7 +89,7 @@ def recommend(
         if given and user is None and not rated:
             raise OptionError("is for one user or guest", where=option, right="Leave it out.")
     if out is not None:
-        list_everyone(model, out, n, not include_seen, caution, force=force, json=json)
+        _list_everyone(model, out, n, not include_seen, caution, force=force, json=json)
         return
     if similar_to is not None:
         for unfit, option in ((caution, "--caution"), (include_seen, "--include-seen")):
@@ -94,7 +106,7 @@ def recommend(
             print_json(similar.to_dict())
             return
         cells = [[str(s.item), s.title, f"{s.similarity:.3f}"] for s in similar]
-        _print(f"Like {named(loaded.graph, similar_to)}", ["similarity"], cells)
+        _print(f"Like {_title(loaded.graph, similar_to)}", ["similarity"], cells)
         return
     found = loaded.recommend(
         user if user is not None else pairs,
@@ -134,3 +146,38 @@ def _print(title: str, figures: list[str], cells: list[list[str]]) -> None:
         for rank, (item, name, *rest) in enumerate(cells, start=1)
     ]
     print_table(title, ("", "item", *(["title"] if titled else []), *figures), rows)
+
+
+def _list_everyone(
+    model: Path,
+    out: Path,
+    n: int,
+    exclude_seen: bool,
+    caution: float,
+    *,
+    force: bool,
+    json: bool,
+) -> None:
+    """Write rows of user_id, rank, item_id, title, estimate and std, list after list."""
+    table_suffix(out)
+    check_free(out, force=force)
+    from evichain.recommender import REC
+
+    loaded = REC.load(model)
+    found = loaded.recommend_all(n=n, exclude_seen=exclude_seen, caution=caution, progress=True)
+    with replacing(out, force=force) as beside:
+        write_table(found, beside)
+    users = found["user_id"].n_unique()
+    if json:
+        print_json({"written": out, "users": users, "recommendations": len(found)})
+    else:
+        note(f"{out}: lists of {n} for {users:,} users")
+
+
+def _title(graph: "Graph", item: str) -> str:
+    """The title of a known item, or `item 7` where it has none."""
+    from evichain.ratings import Side
+
+    native = graph.ids[Side.ITEM].native(item)
+    title = item if native is None else graph.title(native)
+    return f"item {item}" if title == item else title

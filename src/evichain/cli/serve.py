@@ -19,7 +19,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 def _new_key(wanted: str | None) -> None:
     if wanted is None:
         return
-    from evichain.service.http.keys import Key, Scope, new_secret
+    from evichain.service.http.keys import Key, KeyScope, new_secret
 
     name, _, scope = wanted.partition(":")
     if not name or " " in name or scope not in ("read", "write"):
@@ -27,7 +27,7 @@ def _new_key(wanted: str | None) -> None:
     secret = new_secret()
     note(f"The key, told only once: {secret}")
     note("Its line for the key file:")
-    typer.echo(Key.of(name, Scope[scope.upper()], secret).line)
+    typer.echo(Key.of(name, KeyScope[scope.upper()], secret).line)
     raise typer.Exit
 
 
@@ -111,11 +111,11 @@ def serve(
         float,
         typer.Option(metavar="SECONDS", envvar="EVICHAIN_TIMEOUT", min=0.1, help="For slow work."),
     ] = 15.0,
-    settle_timeout: Annotated[
+    refresh_timeout: Annotated[
         float,
         typer.Option(
             metavar="SECONDS",
-            envvar="EVICHAIN_SETTLE_TIMEOUT",
+            envvar="EVICHAIN_REFRESH_TIMEOUT",
             min=0.1,
             help="For all that follows from a write whose answer waits for it: erasing, "
             "settled=true, --strict.",
@@ -178,12 +178,12 @@ def serve(
         needed = f"serving needs {error.name}"
         raise OptionError(needed, right=with_extra("serve")) from error
     from evichain.recommender import REC
-    from evichain.service.http.keys import Key, Keys, Scope
+    from evichain.service.http.keys import Key, Keys, KeyScope
     from evichain.service.http.settings import ServiceSettings
     from evichain.service.store import open_store
 
     # Not options: a command line can be read by everyone on the machine.
-    given = [(scope, os.environ.get(f"EVICHAIN_{scope.name}_KEY")) for scope in Scope]
+    given = [(scope, os.environ.get(f"EVICHAIN_{scope.name}_KEY")) for scope in KeyScope]
     known = Keys(
         [
             *(Keys.read(keys) if keys is not None else ()),
@@ -210,7 +210,7 @@ def serve(
         rate=rate,
         in_progress=in_progress,
         timeout=timeout,
-        settle_timeout=settle_timeout,
+        refresh_timeout=refresh_timeout,
         strict=strict,
         feedback_rating=feedback_rating,
         names=names,

@@ -274,6 +274,6 @@ def _settings(given: list[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not name.startswith("spark."):
             right = "It is NAME=VALUE, such as --conf spark.executor.memory=4g."
-            raise OptionError(f"{text!r} is no setting of Spark", where="--conf", right=right)
+            raise OptionError(f"{text!r} is not a Spark setting", where="--conf", right=right)
         found[name] = value
     return found

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evichain.cli._errors import OptionError, OutputError
+from evichain.cli._errors import OptionError, OutputError, print_error
 from evichain.cli._files import check_free, check_place, replacing
 from evichain.cli._loading import load_source, reading_options
 from evichain.cli._options import Data, Force, Json, Recipe, Seed, Split, examples, single
@@ -111,7 +111,7 @@ def train(
             return
     except TeamError as error:
         if not is_launched():
-            typer.echo(f"error: {error}", err=True)
+            print_error(error, context.find_root().obj)
         raise typer.Exit(LOST) from error
     except KeyboardInterrupt:
         if run is not None and (run / _CHECKPOINT).exists():

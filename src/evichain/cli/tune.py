@@ -121,7 +121,7 @@ def _searched(texts: list[str]) -> dict[str, "Range | Choices"]:
             found[name] = Choices(tuple(part.strip() for part in wanted.split(",")))
         else:
             right = "It is NAME=LOW:HIGH or NAME=A,B,C, such as --search width=32:128."
-            raise OptionError(f"{text!r} is no range", where="--search", right=right)
+            raise OptionError(f"{text!r} is not a range", where="--search", right=right)
     return found
 
 

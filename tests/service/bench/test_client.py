@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from evichain.service.bench.client import Connection, encoded
-from evichain.service.bench.idle import Idle
+from evichain.service.bench.idle_server import Idle
 
 PARTS = [
     b"HTTP/1.1 200 OK\r\nContent-Le",

@@ -17,7 +17,7 @@ from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
 
 HERE = "http://localhost"
-PATIENT = ServiceSettings(timeout=600, settle_timeout=600)
+PATIENT = ServiceSettings(timeout=600, refresh_timeout=600)
 """Tests may have to wait for a kernel to be compiled, or for others on the machine."""
 
 

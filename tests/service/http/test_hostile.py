@@ -182,7 +182,7 @@ class Wire:
 
 
 def test_on_the_wire(live: StoreFollower) -> None:
-    with serving(create_app(live, ServiceSettings(patience=1.0))) as address:
+    with serving(create_app(live, ServiceSettings(connection_timeout=1.0))) as address:
         wire = Wire(address)
         head = (
             b"PUT /v1/users/eve/ratings/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"

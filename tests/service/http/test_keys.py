@@ -10,12 +10,12 @@ from tests.service.http.conftest import Caller
 
 from evichain import REC
 from evichain.errors import SettingsError
-from evichain.service.http import Key, Keys, Scope, ServiceSettings, create_app
-from evichain.service.http.keys import new_secret, presented
+from evichain.service.http import Key, Keys, KeyScope, ServiceSettings, create_app
+from evichain.service.http.keys import new_secret, secret_in_headers
 from evichain.service.live.store_follower import StoreFollower
 
 READ, WRITE = new_secret(), new_secret()
-KEYS = Keys([Key.of("reader", Scope.READ, READ), Key.of("writer", Scope.WRITE, WRITE)])
+KEYS = Keys([Key.of("reader", KeyScope.READ, READ), Key.of("writer", KeyScope.WRITE, WRITE)])
 
 OPEN = {
     "/",
@@ -96,18 +96,21 @@ def test_paths_that_only_look_open_are_closed(closed: FastAPI) -> None:
 
 def test_a_key_file_is_read_and_its_faults_are_named(tmp_path: Path) -> None:
     path = tmp_path / "keys"
-    path.write_text(f"# ours\n\n{Key.of('a', Scope.READ, READ).line}\n")
+    path.write_text(f"# ours\n\n{Key.of('a', KeyScope.READ, READ).line}\n")
     keys = Keys.read(path)
     found = keys.find(READ)
     assert found is not None
-    assert (found.name, found.scope) == ("a", Scope.READ)
+    assert (found.name, found.scope) == ("a", KeyScope.READ)
     assert keys.find(WRITE) is None
     assert keys.find("") is None
     for line, said in (
         ("a read", "line 1"),
         ("a all 00", "line 1"),
         ("a read 00", "SHA-256"),
-        (f"{Key.of('a', Scope.READ, READ).line}\n{Key.of('a', Scope.READ, WRITE).line}", "'a'"),
+        (
+            f"{Key.of('a', KeyScope.READ, READ).line}\n{Key.of('a', KeyScope.READ, WRITE).line}",
+            "'a'",
+        ),
     ):
         path.write_text(line)
         with pytest.raises(SettingsError, match=said):
@@ -117,7 +120,7 @@ def test_a_key_file_is_read_and_its_faults_are_named(tmp_path: Path) -> None:
 
 
 def test_a_key_that_is_no_text_is_no_key() -> None:
-    assert presented([(b"x-api-key", b"\xff\xfe")]) == "ÿþ"
+    assert secret_in_headers([(b"x-api-key", b"\xff\xfe")]) == "ÿþ"
     assert KEYS.find("ÿþ") is None
     assert KEYS.find("\ud800") is None
 

@@ -124,10 +124,10 @@ def test_what_comes_from_memory_does_not_wait_for_the_store(
     assert [(one.url.path, one.status_code) for one in found if one.status_code != 200] == []
 
 
-def test_a_write_that_waits_for_settling_holds_up_nobody(live: StoreFollower, held: Hold) -> None:
+def test_a_write_that_waits_for_refreshing_holds_up_nobody(live: StoreFollower, held: Hold) -> None:
     """It may take longer than other work does, which has its threads."""
     settings = ServiceSettings(timeout=2, threads=1)
-    app, go = create_app(live, settings), held(live, "settle")
+    app, go = create_app(live, settings), held(live, "refresh")
 
     async def erased() -> httpx.Response:
         async with Caller(app).session() as client:
@@ -143,8 +143,8 @@ def test_a_write_that_waits_for_settling_holds_up_nobody(live: StoreFollower, he
     assert asyncio.run(erased()).status_code == 200
 
 
-def test_half_of_all_requests_may_wait_for_settling(live: StoreFollower, held: Hold) -> None:
-    app, go = create_app(live, ServiceSettings(in_progress=5, strict=True)), held(live, "settle")
+def test_half_of_all_requests_may_wait_for_refreshing(live: StoreFollower, held: Hold) -> None:
+    app, go = create_app(live, ServiceSettings(in_progress=5, strict=True)), held(live, "refresh")
 
     async def storm() -> list[httpx.Response]:
         async with Caller(app).session() as client:
@@ -171,9 +171,9 @@ def test_half_of_all_requests_may_wait_for_settling(live: StoreFollower, held: H
     assert Caller(app)("DELETE", "/v1/users/eve").status_code == 200
 
 
-def test_who_waits_too_long_for_settling_is_told_so(live: StoreFollower, held: Hold) -> None:
-    held(live, "settle")
-    ask = Caller(create_app(live, ServiceSettings(settle_timeout=0.05)))
+def test_who_waits_too_long_for_refreshing_is_told_so(live: StoreFollower, held: Hold) -> None:
+    held(live, "refresh")
+    ask = Caller(create_app(live, ServiceSettings(refresh_timeout=0.05)))
     check_problem(ask("DELETE", "/v1/users/3"), 503)
     assert live.store.ratings_of(Side.USER, 3) == []
 
@@ -225,7 +225,7 @@ def test_a_bug_is_a_problem_too_and_its_text_is_not_logged(
 def test_who_does_not_take_an_export_gives_its_place_back(
     live: StoreFollower, stalled: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = create_app(live, ServiceSettings(exports=1, patience=0.05))
+    app = create_app(live, ServiceSettings(exports=1, connection_timeout=0.05))
     scope = {
         "type": "http",
         "method": "GET",

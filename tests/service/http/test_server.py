@@ -16,7 +16,7 @@ import pytest
 
 from evichain import REC
 from evichain.ratings.side import Side
-from evichain.service.http.keys import Key, Scope, new_secret
+from evichain.service.http.keys import Key, KeyScope, new_secret
 from evichain.service.store import open_store
 
 Started = tuple[str, subprocess.Popen[str]]
@@ -109,7 +109,7 @@ def test_a_worker_that_dies_is_replaced_and_its_gauges_go_with_it(
 
 def test_keys_are_read_and_never_logged(saved: Path, tmp_path: Path) -> None:
     keys, secret = tmp_path / "keys", new_secret()
-    keys.write_text(Key.of("page", Scope.READ, secret).line)
+    keys.write_text(Key.of("page", KeyScope.READ, secret).line)
     options = ("--store", tmp_path / "a.db", "--keys", keys, "--host", "0.0.0.0", "--json-logs")
     with started(saved, *options, EVICHAIN_WRITE_KEY="known-to-few") as (address, process):
         assert httpx.get(f"{address}/v1/overview").status_code == 401

@@ -98,7 +98,7 @@ class Service(RuleBasedStateMachine):
     @invariant()
     def answers_are_those_of_a_fresh_start(self) -> None:
         if not self.settings.strict:
-            self.sent("POST", "/v1/ratings?settled=true", {"ratings": []})
+            self.sent("POST", "/v1/ratings?refresh=true", {"ratings": []})
         fresh = Caller(create_app(StoreFollower(self.model, self.store), PATIENT))
         query = "&".join(f"item={item}" for item in ITEMS)
         for user in USERS:

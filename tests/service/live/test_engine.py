@@ -22,10 +22,10 @@ from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
 from evichain.service.live.backend import LiveBackend
-from evichain.service.live.engine import Change, LiveEngine
-from evichain.service.live.layers import Upkeep
+from evichain.service.live.engine import LiveEngine, RatingChange
+from evichain.service.live.layers import LayerUpdater
 from evichain.service.live.snapshot import Snapshot
-from evichain.service.live.titles import Titles
+from evichain.service.live.title_index import TitleIndex
 
 PROTOTYPES: tuple[list[Id], list[Id]] = ([0, 1, 9], [0, 2])
 SCALE = Scale.of(np.arange(1, 6, dtype=np.float32))
@@ -89,7 +89,7 @@ def listing(snapshot: Snapshot, user: int) -> dict[Id, float]:
 
 
 def backend_of(snapshot: Snapshot) -> LiveBackend:
-    return LiveBackend(snapshot, Titles.of({}))
+    return LiveBackend(snapshot, TitleIndex.of({}))
 
 
 class Live(RuleBasedStateMachine):
@@ -129,18 +129,18 @@ class Live(RuleBasedStateMachine):
                 after[user, item] = rating
         if not after:
             return
-        before, settled = self.live.snapshot, self.ratings
+        before, refreshed = self.live.snapshot, self.ratings
         self.version += 1
-        self.live.apply([Change(*change) for change in changes], self.version)
+        self.live.apply([RatingChange(*change) for change in changes], self.version)
         self.ratings = after
-        if before.settled == before.version:
-            assert_answers(before, self.chain, self.shape, settled)
+        if before.refreshed_version == before.version:
+            assert_answers(before, self.chain, self.shape, refreshed)
 
     @rule()
-    def settle(self) -> None:
-        found = self.live.settle()
+    def refresh(self) -> None:
+        found = self.live.refresh()
         assert found is self.live.snapshot
-        assert found.settled == found.version == self.version
+        assert found.refreshed_version == found.version == self.version
         assert_answers(found, self.chain, self.shape, self.ratings)
 
     @invariant()
@@ -160,7 +160,7 @@ class Live(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "live"):
-            self.settle()
+            self.refresh()
 
 
 TestLive = Live.TestCase
@@ -174,9 +174,9 @@ def test_one_rating_after_another(shape: str) -> None:
     for version, (pair, rating) in enumerate(
         [((7, 0), 5.0), ((7, 3), 1.0), ((0, 2), 4.0), ((7, 8), 2.0), ((9, 0), 3.0)], start=1
     ):
-        live.apply([Change(*pair, rating)], version)
+        live.apply([RatingChange(*pair, rating)], version)
         ratings[pair] = rating
-        assert_answers(live.settle(), chain, SHAPES[shape], ratings)
+        assert_answers(live.refresh(), chain, SHAPES[shape], ratings)
 
 
 @pytest.mark.parametrize("shape", sorted(SHAPES))
@@ -184,42 +184,49 @@ def test_a_prototype_that_lost_its_ratings_is_not_recommended_until_it_has_some(
     chain, ratings = a_chain(SHAPES[shape]), dict(START)
     live = LiveEngine(GraphBackend(chain, a_pool(ratings), SHAPES[shape]), 0, SCALE)
     users = [user for user, item in ratings if item == 2]
-    found = live.apply([Change(user, 2) for user in users], 1)
+    found = live.apply([RatingChange(user, 2) for user in users], 1)
     assert all(2 not in listing(found, user) for user in range(5))
     ratings = {pair: rating for pair, rating in ratings.items() if pair[1] != 2}
-    assert_answers(live.settle(), chain, SHAPES[shape], ratings)
-    found = live.apply([Change(users[0], 2, 4.0)], 2)
+    assert_answers(live.refresh(), chain, SHAPES[shape], ratings)
+    found = live.apply([RatingChange(users[0], 2, 4.0)], 2)
     assert 2 in listing(found, users[0])
-    assert_answers(live.settle(), chain, SHAPES[shape], ratings | {(users[0], 2): 4.0})
+    assert_answers(live.refresh(), chain, SHAPES[shape], ratings | {(users[0], 2): 4.0})
 
 
-def test_what_comes_while_it_settles_is_there_and_settles_next() -> None:
+def test_what_comes_while_it_refreshes_is_there_and_refreshes_next() -> None:
     shape, ratings = SHAPES["plus"], dict(START)
     chain = a_chain(shape)
     live = LiveEngine(GraphBackend(chain, a_pool(ratings), shape), 0, SCALE)
-    updated, later = Upkeep.updated, [Change(8, 0, 5.0), Change(8, 7, 1.0), Change(0, 2, 1.0)]
+    updated, later = (
+        LayerUpdater.updated,
+        [RatingChange(8, 0, 5.0), RatingChange(8, 7, 1.0), RatingChange(0, 2, 1.0)],
+    )
 
-    def interrupted(self: Upkeep, *parts: Any) -> Any:
+    def interrupted(self: LayerUpdater, *parts: Any) -> Any:
         before = live.snapshot
         # Something that changes no rating, such as a title.
-        assert live.apply([], before.version).settled == before.settled < before.version
+        assert (
+            live.apply([], before.version).refreshed_version
+            == before.refreshed_version
+            < before.version
+        )
         found = updated(self, *parts)
         live.apply([later.pop()], before.version + 1)
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Upkeep, "updated", interrupted)
-        live.apply([Change(1, 2, 5.0)], 1)
+        patch.setattr(LayerUpdater, "updated", interrupted)
+        live.apply([RatingChange(1, 2, 5.0)], 1)
         for version in (1, 2, 3):
-            assert live.settle().settled == version
+            assert live.refresh().refreshed_version == version
             assert live.snapshot.version == version + 1
     ratings |= {(1, 2): 5.0, (8, 0): 5.0, (8, 7): 1.0, (0, 2): 1.0}
-    assert_answers(live.settle(), chain, shape, ratings)
-    assert live.snapshot.settled == 4
-    assert live.apply([], 5).settled == 5
+    assert_answers(live.refresh(), chain, shape, ratings)
+    assert live.snapshot.refreshed_version == 4
+    assert live.apply([], 5).refreshed_version == 5
 
 
-def test_a_fault_while_it_settles_leaves_nothing_behind() -> None:
+def test_a_fault_while_it_refreshes_leaves_nothing_behind() -> None:
     shape, ratings = SHAPES["plus"], dict(START)
     chain = a_chain(shape)
     live = LiveEngine(GraphBackend(chain, a_pool(ratings), shape), 0, SCALE)
@@ -227,23 +234,25 @@ def test_a_fault_while_it_settles_leaves_nothing_behind() -> None:
     def broken(*_: object) -> Any:
         raise FloatingPointError
 
-    live.apply([Change(1, 2, 5.0)], 1)
+    live.apply([RatingChange(1, 2, 5.0)], 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("evichain.service.live.layers.layer", broken)
         with pytest.raises(FloatingPointError):
-            live.settle()
-    live.apply([Change(7, 0, 2.0)], 2)
-    assert_answers(live.settle(), chain, shape, ratings | {(1, 2): 5.0, (7, 0): 2.0})
+            live.refresh()
+    live.apply([RatingChange(7, 0, 2.0)], 2)
+    assert_answers(live.refresh(), chain, shape, ratings | {(1, 2): 5.0, (7, 0): 2.0})
 
 
-def test_who_rated_and_what_was_rated_are_right_before_it_settles() -> None:
+def test_who_rated_and_what_was_rated_are_right_before_it_refreshes() -> None:
     """A newcomer's list, and an item that nobody has rated before."""
     shape, ratings = SHAPES["plus"], dict(START)
     chain = a_chain(shape)
     live = LiveEngine(GraphBackend(chain, a_pool(ratings), shape), 0, SCALE)
     before = live.snapshot
-    found = live.apply([Change(11, 8, 5.0), Change(11, 0, 1.0), Change(2, 8, 4.0)], 1)
-    assert found.settled == 0
+    found = live.apply(
+        [RatingChange(11, 8, 5.0), RatingChange(11, 0, 1.0), RatingChange(2, 8, 4.0)], 1
+    )
+    assert found.refreshed_version == 0
     backend = backend_of(found)
     guest, user = make_guest(backend, [(8, 5.0), (0, 1.0)]), find_user(backend, 11)
     expected = predict(backend, guest, [8, 1])

@@ -21,7 +21,7 @@ from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import LiveEngine
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.store_follower import StoreFollower
-from evichain.service.live.titles import Titles
+from evichain.service.live.title_index import TitleIndex
 from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
 
@@ -52,7 +52,7 @@ def store(tmp_path: Path, model: REC) -> Store:
 
 
 def estimates(snapshot: Snapshot, user: Id, items: range) -> np.ndarray:
-    backend = LiveBackend(snapshot, Titles.of({}))
+    backend = LiveBackend(snapshot, TitleIndex.of({}))
     asker = find_user(backend, user, required=False)
     return predict(backend, asker, items).estimates
 
@@ -71,14 +71,14 @@ def test_a_rating_is_known_at_once_and_the_same_after_a_restart(model: REC, stor
         live.catch_up()
     at_once = estimates(live.snapshot, "eve", range(8))
     assert np.abs(at_once - before).max() > 1e-3
-    after = estimates(live.settle(), "eve", range(8))
+    after = estimates(live.refresh(), "eve", range(8))
     assert np.abs(after - before).max() > 1e-3
     np.testing.assert_allclose(
         after, estimates(StoreFollower(model, store).snapshot, "eve", range(8)), atol=1e-5
     )
     assert live.recent.count == 3
     store.erase("eve")
-    live.settle()
+    live.refresh()
     np.testing.assert_allclose(estimates(live.snapshot, "eve", range(8)), before, atol=1e-5)
 
 
@@ -88,7 +88,7 @@ def test_what_is_off_the_scale_in_a_store_counts_as_its_ends(
     live = StoreFollower(model, store)
     for rating in (5.0, 77.0):
         store.put([("eve", 0, rating)])
-        found = estimates(live.settle(), "eve", range(8))
+        found = estimates(live.refresh(), "eve", range(8))
         again = estimates(StoreFollower(model, store).snapshot, "eve", range(8))
         np.testing.assert_allclose(again, found, atol=1e-5)
         if rating == 5.0:
@@ -111,7 +111,7 @@ def test_follows_what_others_write(model: REC, store: Store, tmp_path: Path) -> 
             other.put([(3, 77, 4.0)])
             other.put_titles({77: "A new film"})
             version = other.version()
-        while live.snapshot.settled < version:
+        while live.snapshot.refreshed_version < version:
             time.sleep(0.01)
     finally:
         live.stop()
@@ -142,16 +142,16 @@ def test_many_may_write_and_read_while_all_follows(model: REC, store: Store) -> 
                         [(user, item, float(draw.integers(1, 6))), (f"guest {user}", item, 3)]
                     )
             before = store.version()
-            found = live.catch_up() if who else live.settle()
+            found = live.catch_up() if who else live.refresh()
             assert found.version >= before
-            assert who or found.settled >= before
+            assert who or found.refreshed_version >= before
 
     def read() -> None:
         last = live.snapshot
         while not done.is_set():
             found = live.snapshot
             assert last.version <= found.version
-            assert last.settled <= found.settled <= found.version
+            assert last.refreshed_version <= found.refreshed_version <= found.version
             assert np.isfinite(estimates(found, 3, range(50))).all()
             last = found
 
@@ -166,7 +166,7 @@ def test_many_may_write_and_read_while_all_follows(model: REC, store: Store) -> 
                 done.set()
             for reader in readers:
                 reader.result()
-        while live.snapshot.settled < store.version():
+        while live.snapshot.refreshed_version < store.version():
             time.sleep(0.01)
     finally:
         live.stop()
@@ -188,31 +188,31 @@ def test_stops_whatever_it_is_at(model: REC, store: Store) -> None:
 
 def test_tells_of_every_version(model: REC, store: Store) -> None:
     live, told = StoreFollower(model, store), list[tuple[int, int]]()
-    live.on_change = lambda snapshot: told.append((snapshot.version, snapshot.settled))
+    live.on_change = lambda snapshot: told.append((snapshot.version, snapshot.refreshed_version))
     before = live.snapshot.version
     store.put([(3, 5, 1.0)])
     live.catch_up()
-    live.settle()
+    live.refresh()
     assert told == [(before + 1, before), (before + 1, before + 1)]
 
 
 def test_tells_of_what_was_built_anew_and_never_again_of_what_that_replaced(
     model: REC, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    live, told, settle = StoreFollower(model, store), list[tuple[int, int]](), LiveEngine.settle
-    live.on_change = lambda snapshot: told.append((snapshot.version, snapshot.settled))
+    live, told, refresh = StoreFollower(model, store), list[tuple[int, int]](), LiveEngine.refresh
+    live.on_change = lambda snapshot: told.append((snapshot.version, snapshot.refreshed_version))
     before = live.snapshot.version
 
     def overtaken(engine: LiveEngine) -> Snapshot:
-        settled = settle(engine)
+        refreshed = refresh(engine)
         store.put([("zoe", 5, 1.0)])
         store.trim(store.version() + 1)
         live.catch_up()
-        return settled
+        return refreshed
 
-    monkeypatch.setattr(LiveEngine, "settle", overtaken)
+    monkeypatch.setattr(LiveEngine, "refresh", overtaken)
     store.put([(3, 5, 1.0)])
-    live.settle()
+    live.refresh()
     assert told == [(before + 1, before), (before + 2, before + 2)]
 
 
@@ -256,7 +256,7 @@ def test_begins_with_nothing(model: REC, tmp_path: Path) -> None:
         live = StoreFollower(model, store)
         assert live.snapshot.index(Side.USER, 3) < 0
         store.put([(user, item, 4.0) for user in range(4) for item in range(5)])
-        live.settle()
+        live.refresh()
         fresh = StoreFollower(model, store).snapshot
         np.testing.assert_allclose(
             estimates(live.snapshot, 2, range(7)), estimates(fresh, 2, range(7)), atol=1e-5

@@ -50,15 +50,15 @@ def test_databases(url: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("mysql://ann:hidden@host/films", "mysql://…: is no store"),
-        ("ann:hidden@host://films", "is no store"),
+        ("mysql://ann:hidden@host/films", "mysql://…: is not the address of a store"),
+        ("ann:hidden@host://films", "is not the address of a store"),
         ("sqlite://ratings.db", "names a host"),
         ("sqlite://", "names a host"),
-        ("sqlite:///", "names no file"),
-        ("sqlite:///:memory:", "names no file"),
-        ("sqlite:///folder/", "names no file"),
-        ("", "names no file"),
-        ("a\0b", "names no file"),
+        ("sqlite:///", "does not name a file"),
+        ("sqlite:///:memory:", "does not name a file"),
+        ("sqlite:///folder/", "does not name a file"),
+        ("", "does not name a file"),
+        ("a\0b", "does not name a file"),
     ],
 )
 def test_what_is_no_address(url: str, said: str) -> None:

@@ -6,7 +6,16 @@ from collections.abc import Callable
 import pytest
 
 from evichain.errors import DataError, StaleVersionError
-from evichain.service.store import Changes, Erased, Rated, Store, Titled, Unrated, log, open_store
+from evichain.service.store import (
+    Changes,
+    Erased,
+    Rated,
+    Store,
+    Titled,
+    Unrated,
+    change_log,
+    open_store,
+)
 from evichain.service.store.base import Store as Base
 
 
@@ -111,8 +120,8 @@ def test_a_version_that_never_was(store: Store) -> None:
 
 
 def test_the_log_keeps_to_a_bound_by_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "KEPT", 20)
-    monkeypatch.setattr(log, "SLACK", 10)
+    monkeypatch.setattr(change_log, "KEPT", 20)
+    monkeypatch.setattr(change_log, "SLACK", 10)
     for item in range(100):
         store.put([(1, item, 1)])
     with pytest.raises(StaleVersionError):

@@ -53,10 +53,10 @@ def test_places_where_no_store_can_be(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("This is no database, but it is long enough to be one. " * 20)
     (tmp_path / "folder").mkdir()
     for place, said in {
-        "missing/ratings.db": "missing: is no folder",
+        "missing/ratings.db": "missing: is not a folder",
         "folder": "is a folder",
         "text": "file is not a database",
-        "text/ratings.db": "is no folder",
+        "text/ratings.db": "is not a folder",
         "x" * 300: "cannot be a file",
     }.items():
         with pytest.raises(StoreError, match=said) as caught:
@@ -83,14 +83,14 @@ def test_the_database_of_another_program_is_left_alone(path: Path) -> None:
         connection.execute("CREATE TABLE mine (a)")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="is no store of ratings"):
+    with pytest.raises(StoreError, match="is not a store of ratings"):
         open_store(path)
     assert path.read_bytes() == before
     with sqlite3.connect(path) as connection:
         connection.execute("DROP TABLE mine")
         connection.execute("PRAGMA application_id = 77")
     connection.close()
-    with pytest.raises(StoreError, match="is no store of ratings"):
+    with pytest.raises(StoreError, match="is not a store of ratings"):
         open_store(path)
 
 

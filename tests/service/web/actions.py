@@ -23,17 +23,17 @@ def rate(page: Page, title: str, stars: int) -> None:
     """Click on stars."""
     row(page, title).get_by_role("radio", name=f"{stars} star").click()
     expect(row(page, title).get_by_role("radio", name=f"{stars} star")).to_be_checked()
-    settled(page)
+    wait_for_list(page)
 
 
-def settled(page: Page) -> None:
+def wait_for_list(page: Page) -> None:
     """Wait for the list to be up to date."""
     expect(page.locator("#suggestions")).to_have_attribute("aria-busy", "false")
 
 
 def listed(page: Page) -> list[str]:
     """The titles recommended, in order."""
-    settled(page)
+    wait_for_list(page)
     items = page.locator("#suggestions button").evaluate_all(
         "all => all.map((one) => one.dataset.item)"
     )

@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from tests.service.web.actions import FIVE, estimate, find, listed, rate, row, settled
+from tests.service.web.actions import FIVE, estimate, find, listed, rate, row, wait_for_list
 from tests.service.web.conftest import Visit, Watch
 from tests.service.web.site import HOSTILE, Site
 
 from evichain.ratings.scale import Scale
-from evichain.service.http import Key, Keys, Scope, ServiceSettings
+from evichain.service.http import Key, Keys, KeyScope, ServiceSettings
 
 
 def test_a_newcomer_rates_five_films_and_the_list_follows(visit: Visit) -> None:
@@ -40,7 +40,7 @@ def test_a_rating_can_be_changed_and_removed(visit: Visit) -> None:
     assert listed(page) != liked
     row(page, "Harbour 01").get_by_role("button", name="Remove").click()
     expect(page.locator("#count")).to_have_text("4")
-    settled(page)
+    wait_for_list(page)
     expect(page.locator("#rated")).not_to_contain_text("Harbour 01")
 
 
@@ -60,7 +60,7 @@ def test_switching_evidence_off_changes_the_estimate_and_the_list(visit: Visit) 
     told = float(page.locator("#verdict .difference").inner_text().replace("\N{MINUS SIGN}", "-"))
     assert told == pytest.approx(estimate(page) - whole, abs=1e-6)
     expect(page.locator("#without")).to_be_visible()
-    settled(page)
+    wait_for_list(page)
     assert page.locator("#suggestions").inner_text() != before
     page.get_by_role("button", name="Count everything again").click()
     expect(page.locator("#verdict .difference")).to_have_count(0)
@@ -104,7 +104,7 @@ def test_everything_can_be_done_with_the_keyboard(visit: Visit) -> None:
     expect(page.locator("#rated li").first.get_by_role("radio", name="5 stars")).to_be_checked()
     keys.press("ArrowLeft")
     expect(page.locator("#rated li").first.get_by_role("radio", name="4 stars")).to_be_focused()
-    settled(page)
+    wait_for_list(page)
     page.locator("#suggestions button").first.focus()
     keys.press("Enter")
     expect(page.locator("#close")).to_be_focused()
@@ -201,13 +201,13 @@ def test_the_server_may_go_and_come_back(visit: Visit, watch: Watch, site: Site)
         site.start()
     expect(page.locator("#trouble")).to_be_hidden(timeout=30_000)
     expect(page.locator("#lead")).to_contain_text("From 2 ratings")
-    settled(page)
+    wait_for_list(page)
 
 
 def test_a_server_with_keys_asks_for_one(visit: Visit, watch: Watch, site: Site) -> None:
     watch.server_may_refuse = True
     site.stop()
-    site.start(ServiceSettings(keys=Keys([Key.of("page", Scope.READ, "a-key-for-the-page")])))
+    site.start(ServiceSettings(keys=Keys([Key.of("page", KeyScope.READ, "a-key-for-the-page")])))
     try:
         page = visit()
         page.get_by_label("Key").fill("a-key-for-the-page")
@@ -222,7 +222,7 @@ def test_a_server_with_keys_asks_for_one(visit: Visit, watch: Watch, site: Site)
 def test_an_error_is_told_until_it_is_over(visit: Visit, watch: Watch, site: Site) -> None:
     watch.server_may_refuse = True
     site.stop()
-    site.start(ServiceSettings(keys=Keys([Key.of("page", Scope.READ, "a-key-for-the-page")])))
+    site.start(ServiceSettings(keys=Keys([Key.of("page", KeyScope.READ, "a-key-for-the-page")])))
     try:
         page = visit()
         page.get_by_label("Key").fill("a-key-for-the-page")
@@ -269,7 +269,7 @@ def test_a_server_that_asks_for_patience_gets_it(visit: Visit, watch: Watch, sit
             page.keyboard.press("ArrowLeft", delay=70)
         expect(page.locator("#trouble")).to_be_hidden(timeout=30_000)
         assert "patience" in page.evaluate("window.said")
-        settled(page)
+        wait_for_list(page)
         expect(page.locator("#lead")).to_contain_text("From 1 rating of yours")
     finally:
         site.stop()

@@ -16,10 +16,10 @@ from evichain.answering.fold_in import user_output
 from evichain.kernels import Floats, Longs
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
-from evichain.service.bench.mix import RATED
+from evichain.service.bench.request_mix import RATED
 from evichain.service.live.backend import LiveBackend
 from evichain.service.live.snapshot import Snapshot
-from evichain.service.live.titles import Titles
+from evichain.service.live.title_index import TitleIndex
 
 _LISTED = 10
 _FACTORS = 32
@@ -59,7 +59,7 @@ def bench_foldin(
 
 
 def _ours(snapshot: Snapshot) -> Ask:
-    backend = LiveBackend(snapshot, Titles.of({}))
+    backend = LiveBackend(snapshot, TitleIndex.of({}))
 
     def ask(items: Longs, ratings: Floats) -> object:
         row = backend.guest_row(items.astype(np.int32), ratings)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evichain.service.bench.client import Connection
-from evichain.service.bench.mix import Kind, Request, Written
+from evichain.service.bench.request_mix import LoadRequest, RequestKind, SentRating
 
 WARM_UP = 2.0
 """Seconds of load before anything is measured: the first answers wait for compiled kernels."""
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 @dataclass
-class Measured:
+class LoadResult:
     """What came of some load.
 
     Attributes:
@@ -33,16 +33,16 @@ class Measured:
 
     seconds: float = 0.0
     asked: int = 0
-    took: dict[Kind, list[float]] = field(default_factory=lambda: defaultdict(list))
+    took: dict[RequestKind, list[float]] = field(default_factory=lambda: defaultdict(list))
     errors: Counter[int] = field(default_factory=Counter)
-    written: list[Written] = field(default_factory=list)
+    written: list[SentRating] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         """The answers that were measured."""
         return sum(map(len, self.took.values()))
 
-    def percentiles(self, kind: Kind | None = None) -> dict[str, float]:
+    def percentiles(self, kind: RequestKind | None = None) -> dict[str, float]:
         """The median and the 99th percentile of one kind or of all, in milliseconds."""
         kinds = list(self.took) if kind is None else [kind]
         took = [seconds for one in kinds for seconds in self.took[one]]
@@ -54,13 +54,13 @@ class Measured:
 
 async def drive(
     address: tuple[str, int],
-    mix: Iterator[Request],
+    mix: Iterator[LoadRequest],
     *,
     seconds: float,
     connections: int,
     rate: float = 0.0,
     warm_up: float = WARM_UP,
-) -> Measured:
+) -> LoadResult:
     """Ask for so many seconds.
 
     Args:
@@ -68,7 +68,7 @@ async def drive(
             free: their time counts from when they were due. 0: each connection sends its next
             request when it has its answer.
     """
-    found = Measured()
+    found = LoadResult()
     begin = time.perf_counter() + warm_up
     end = begin + seconds
     due = begin - warm_up

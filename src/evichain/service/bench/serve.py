@@ -14,11 +14,11 @@ from evichain.errors import StoreError
 from evichain.ratings.table import Ratings
 from evichain.recommender import REC
 from evichain.service.bench.foldin import bench_foldin
-from evichain.service.bench.load import Measured, drive, run
-from evichain.service.bench.mix import Kind, Mix, Written
-from evichain.service.bench.process import Server, on_core, two_cores
-from evichain.service.bench.storm import weather
-from evichain.service.bench.visible import until_settled, visible
+from evichain.service.bench.freshness import ratings_are_visible, until_refreshed
+from evichain.service.bench.kill_test import kill_while_writing
+from evichain.service.bench.load import LoadResult, drive, run
+from evichain.service.bench.request_mix import RequestKind, RequestMix, SentRating
+from evichain.service.bench.server_process import Server, on_core, two_cores
 from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import open_store
 from evichain.service.store.checks import checked_rating
@@ -82,13 +82,13 @@ def _in_process(model: REC, url: str, seed: int) -> dict[str, float | None]:
 
 def _over_http(folder: Path, url: str, ratings: Ratings, load: Load, say: Say) -> dict[str, Any]:
     ours, theirs = two_cores()
-    mix = Mix(ratings, load.seed)
+    mix = RequestMix(ratings, load.seed)
     server = Server(folder / "model", url, folder / "log", core=theirs)
     try:
         say("starting the server")
         started = server.start()
         with on_core(ours):
-            seen = run(visible(server.address, mix))
+            seen = run(ratings_are_visible(server.address, mix))
             say(f"{load.connections} connections for {load.seconds:g} s")
             before = server.cpu_seconds
             measured = run(
@@ -101,13 +101,13 @@ def _over_http(folder: Path, url: str, ratings: Ratings, load: Load, say: Say) -
                 )
             )
             after = server.cpu_seconds
-            settled = run(until_settled(server.address))
+            refreshed = run(until_refreshed(server.address))
             alone = _driver_alone(ratings, load, theirs)
         found = {
             "start_seconds": started,
             "visible": seen,
             **_figures(measured),
-            "settle_seconds": settled,
+            "refresh_seconds": refreshed,
             "server_cpu_ms_per_request": _each(before, after, measured),
             "server_peak_bytes": server.peak_bytes,
             "driver_requests_per_second": alone,
@@ -117,14 +117,14 @@ def _over_http(folder: Path, url: str, ratings: Ratings, load: Load, say: Say) -
         server.stop()
     found["acknowledged"], found["lost"] = kept(url, measured.written)
     if load.kills:
-        found |= weather(server, ratings, load.kills, load.seed, say)
+        found |= kill_while_writing(server, ratings, load.kills, load.seed, say)
     return found
 
 
-def _figures(measured: Measured) -> dict[str, Any]:
+def _figures(measured: LoadResult) -> dict[str, Any]:
     kinds = {
         kind.value: {"requests": len(measured.took[kind]), **measured.percentiles(kind)}
-        for kind in Kind
+        for kind in RequestKind
     }
     return {
         "seconds": measured.seconds,
@@ -137,14 +137,14 @@ def _figures(measured: Measured) -> dict[str, Any]:
     }
 
 
-def _each(before: float | None, after: float | None, measured: Measured) -> float | None:
+def _each(before: float | None, after: float | None, measured: LoadResult) -> float | None:
     """What the server's processor took for a request, those of the warm-up among them."""
     if before is None or after is None or not measured.asked:
         return None
     return (after - before) / measured.asked * 1000
 
 
-def kept(url: str, written: list[Written]) -> tuple[int, int]:
+def kept(url: str, written: list[SentRating]) -> tuple[int, int]:
     """How many ratings were acknowledged, and how many of them the store does not hold.
 
     Of a pair that was written twice at the same time, either may be the last.
@@ -166,7 +166,7 @@ def _driver_alone(ratings: Ratings, load: Load, core: int | None) -> float:
         found = run(
             drive(
                 ("127.0.0.1", port),
-                Mix(ratings, load.seed),
+                RequestMix(ratings, load.seed),
                 seconds=_DRIVEN_ALONE,
                 connections=load.connections,
                 warm_up=0.1,
@@ -180,7 +180,7 @@ def _idle(core: int | None) -> Iterator[int]:
     """The port of a server that does nothing."""
     with on_core(core):
         process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("idle.py"))],
+            [sys.executable, str(Path(__file__).with_name("idle_server.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -4,7 +4,7 @@
 """
 
 from evichain.service.http.app import create_app
-from evichain.service.http.keys import Key, Keys, Scope
+from evichain.service.http.keys import Key, Keys, KeyScope
 from evichain.service.http.settings import ServiceSettings
 
-__all__ = ["Key", "Keys", "Scope", "ServiceSettings", "create_app"]
+__all__ = ["Key", "KeyScope", "Keys", "ServiceSettings", "create_app"]

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evichain.service.http import keys, limits, paths
 from evichain.service.http.keys import HEALTH
-from evichain.service.http.logs import places, request_log
+from evichain.service.http.logs import error_location, request_log
 from evichain.service.http.metrics import Metrics
 from evichain.service.http.problems import ProblemError, problem
 from evichain.service.http.settings import ServiceSettings
@@ -40,7 +40,7 @@ class Gateway:
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, metrics: Metrics) -> None:
         self.app, self.settings, self.metrics = app, settings, metrics
-        self.gate = limits.Gate(settings.in_progress)
+        self.gate = limits.ConcurrencyLimit(settings.in_progress)
         burst = settings.burst or max(1.0, 2 * settings.rate)
         self._buckets = limits.RateLimits(settings.rate, burst)
 
@@ -48,14 +48,14 @@ class Gateway:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        await _Passage(self, scope, send).run(receive)
+        await _RequestInProgress(self, scope, send).run(receive)
 
     def admit(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
         """Let a request in, or refuse it; the name of its key."""
         key = self._known(headers)
         self._within_rate(key.name if key else None, scope)
         path = scope["path"]
-        need = keys.needed(scope["method"], path) if len(self.settings.keys) else None
+        need = keys.required_scope(scope["method"], path) if len(self.settings.keys) else None
         if need is not None:
             if key is None:
                 challenge = {"WWW-Authenticate": 'Bearer realm="evichain"'}
@@ -64,14 +64,14 @@ class Gateway:
             if key.scope < need:
                 raise ProblemError(403, "This key may read but not write.")
         self._check_host(headers)
-        may_write = key is not None and key.scope >= keys.Scope.WRITE
+        may_write = key is not None and key.scope >= keys.KeyScope.WRITE
         scope[NAMES] = self.settings.names or may_write
         if scope["method"] in _WITH_BODY:
             self._check_body(headers)
         return key.name if key else ""
 
     def _known(self, headers: dict[bytes, bytes]) -> keys.Key | None:
-        secret = keys.presented(headers.items()) if len(self.settings.keys) else None
+        secret = keys.secret_in_headers(headers.items()) if len(self.settings.keys) else None
         return self.settings.keys.find(secret) if secret else None
 
     def _within_rate(self, name: str | None, scope: Scope) -> None:
@@ -100,13 +100,13 @@ class Gateway:
             raise ProblemError(415, "Send application/json.", close=True)
 
 
-class _Passage:
+class _RequestInProgress:
     """One request on its way through."""
 
     def __init__(self, gateway: Gateway, scope: Scope, send: Send) -> None:
         self._gateway = gateway
         self._scope, self._status, self._key = scope, 0, ""
-        self._send = limits.patient(send, self._gateway.settings.patience)
+        self._send = limits.send_with_timeout(send, self._gateway.settings.connection_timeout)
         self._began = time.perf_counter()
         self._headers = dict(scope["headers"])
         given = self._headers.get(b"x-request-id", b"")
@@ -121,7 +121,7 @@ class _Passage:
             await self._pass(receive)
         except ProblemError as error:
             await self._refuse(error)
-        except limits.GoneError:
+        except limits.ClientGoneError:
             self._status = self._status or _GONE
         except Exception as error:
             fault = error
@@ -131,7 +131,7 @@ class _Passage:
             self._note(fault)
 
     async def _pass(self, receive: Receive) -> None:
-        path = paths.routed(self._scope.get("raw_path") or self._scope["path"].encode())
+        path = paths.routing_path(self._scope.get("raw_path") or self._scope["path"].encode())
         if path is None:
             raise ProblemError(404, "No route has such a path.")
         self._scope["path"] = path
@@ -147,7 +147,7 @@ class _Passage:
         self._gateway.metrics.in_progress.inc()
         try:
             settings = self._gateway.settings
-            body = limits.bounded(receive, settings.max_body, settings.patience)
+            body = limits.limit_body(receive, settings.max_body, settings.connection_timeout)
             await self._gateway.app(self._scope, body, self._sent)
         finally:
             self._gateway.gate.leave()
@@ -157,7 +157,7 @@ class _Passage:
         answer = problem(error.status_code, error.detail, self._id, error.headers)
         try:
             await answer(self._scope, _nothing, self._sent)
-        except limits.GoneError:
+        except limits.ClientGoneError:
             self._status = _GONE
 
     async def _sent(self, message: Message) -> None:
@@ -184,7 +184,7 @@ class _Passage:
             "key": self._key or None,
         }
         if fault is not None:
-            request_log.error("fault", extra={**fields, "error": places(fault)})
+            request_log.error("fault", extra={**fields, "error": error_location(fault)})
         elif self._status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             cause = self._scope.get("state", {}).get("error")
             said = type(cause).__name__ if cause is not None else None

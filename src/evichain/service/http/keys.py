@@ -17,7 +17,7 @@ from evichain.errors import SettingsError
 _RIGHT = "A line is: name, read or write, and the SHA-256 of the key (64 hexadecimal digits)."
 
 
-class Scope(IntEnum):
+class KeyScope(IntEnum):
     """What a key allows; writing includes reading."""
 
     READ = 1
@@ -29,11 +29,11 @@ class Key:
     """A key as the server knows it."""
 
     name: str
-    scope: Scope
+    scope: KeyScope
     digest: bytes
 
     @classmethod
-    def of(cls, name: str, scope: Scope, secret: str) -> "Key":
+    def of(cls, name: str, scope: KeyScope, secret: str) -> "Key":
         """The key that this secret is."""
         return cls(name, scope, sha256(secret.encode()).digest())
 
@@ -41,17 +41,17 @@ class Key:
     def parse(cls, line: str, where: str = "") -> "Key":
         """The key that a line of a key file tells.
 
-        >>> Key.parse(Key.of("page", Scope.READ, "secret").line).scope.name
+        >>> Key.parse(Key.of("page", KeyScope.READ, "secret").line).scope.name
         'READ'
         """
         parts = line.split()
         try:
             name, scope, digest = parts
-            found = cls(name, Scope[scope.upper()], bytes.fromhex(digest))
+            found = cls(name, KeyScope[scope.upper()], bytes.fromhex(digest))
         except (ValueError, KeyError):
-            raise SettingsError("no key in this line", where=where, right=_RIGHT) from None
+            raise SettingsError("invalid line", where=where, right=_RIGHT) from None
         if len(found.digest) != sha256().digest_size:
-            raise SettingsError("no SHA-256 in this line", where=where, right=_RIGHT)
+            raise SettingsError("invalid SHA-256 in this line", where=where, right=_RIGHT)
         return found
 
     @property
@@ -108,7 +108,7 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def presented(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+def secret_in_headers(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """The key that a request comes with: `X-API-Key`, or `Authorization: Bearer`."""
     for name, value in headers:
         if name == b"x-api-key":
@@ -126,7 +126,7 @@ HEALTH = frozenset({"/health/live", "/health/ready", "/api/health/live", "/api/h
 """Where one asks how the server is."""
 
 
-def needed(method: str, path: str) -> Scope | None:
+def required_scope(method: str, path: str) -> KeyScope | None:
     """What a request needs; None for what is open to all.
 
     Whatever is not known here needs a key, so that a route cannot be forgotten.
@@ -134,4 +134,6 @@ def needed(method: str, path: str) -> Scope | None:
     reads = method in ("GET", "HEAD")
     if reads and (path == "/" or path in HEALTH or path.startswith("/static/")):
         return None
-    return Scope.READ if reads or (method == "POST" and path in _ASKED_BY_POST) else Scope.WRITE
+    return (
+        KeyScope.READ if reads or (method == "POST" and path in _ASKED_BY_POST) else KeyScope.WRITE
+    )

@@ -17,11 +17,11 @@ class RateLimits:
     """A bucket of tokens for each caller: it fills with time, and a request takes one out.
 
     >>> now = [0.0]
-    >>> buckets = Buckets(rate=1.0, burst=2.0, clock=lambda: now[0])
-    >>> [buckets.take("ann") for _ in range(3)], buckets.take("bob")
+    >>> limits = RateLimits(rate=1.0, burst=2.0, clock=lambda: now[0])
+    >>> [limits.take("ann") for _ in range(3)], limits.take("bob")
     ([0.0, 0.0, 1.0], 0.0)
     >>> now[0] = 1.0
-    >>> buckets.take("ann")
+    >>> limits.take("ann")
     0.0
     """
 
@@ -45,7 +45,7 @@ class RateLimits:
         return wait
 
 
-class Gate:
+class ConcurrencyLimit:
     """Lets in so many at a time; nobody queues before it."""
 
     def __init__(self, places: int) -> None:
@@ -63,9 +63,9 @@ class Gate:
         self.inside -= 1
 
 
-def bounded(receive: Receive, limit: int, patience: float) -> Receive:
-    """Receive a body of at most `limit` bytes, all of it within `patience` seconds."""
-    left, deadline = limit, time.monotonic() + patience
+def limit_body(receive: Receive, limit: int, timeout: float) -> Receive:
+    """Receive a body of at most `limit` bytes, all of it within `timeout` seconds."""
+    left, deadline = limit, time.monotonic() + timeout
     ended = False
 
     async def limited() -> Message:
@@ -77,7 +77,7 @@ def bounded(receive: Receive, limit: int, patience: float) -> Receive:
                 message = await receive()
         except TimeoutError:
             raise ProblemError(
-                408, f"The body took more than {patience:g} seconds.", close=True
+                408, f"The body took more than {timeout:g} seconds.", close=True
             ) from None
         left -= len(message.get("body", b""))
         if left < 0:
@@ -93,18 +93,18 @@ def too_large(limit: int) -> ProblemError:
     return ProblemError(413, f"A body has at most {limit:,} bytes here.", close=True)
 
 
-class GoneError(Exception):
+class ClientGoneError(Exception):
     """The asker does not take the answer."""
 
 
-def patient(send: Send, patience: float) -> Send:
+def send_with_timeout(send: Send, timeout: float) -> Send:
     """Send, but wait no longer than so many seconds for the other side to take it."""
 
     async def limited(message: Message) -> None:
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 await send(message)
         except TimeoutError:
-            raise GoneError from None
+            raise ClientGoneError from None
 
     return limited

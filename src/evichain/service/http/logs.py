@@ -1,8 +1,8 @@
 """One line of JSON for each request, and for whatever else is said; without personal data.
 
 A request is logged by its route (`/v1/users/{user}/ratings`), never by its address, which tells
-who was asked about. Of an error that is a bug, the places in the code are logged and not its
-text, which may quote an id.
+who was asked about. Of an error that is a bug, its place in the code is logged, and not its text,
+which may quote an id.
 """
 
 import json
@@ -34,7 +34,7 @@ class JsonLines(logging.Formatter):
             name: value for name in _OURS if (value := getattr(record, name, None)) is not None
         }
         if record.exc_info and record.exc_info[1] is not None:
-            line["error"] = places(record.exc_info[1])
+            line["error"] = error_location(record.exc_info[1])
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
@@ -45,12 +45,12 @@ class PlainLines(logging.Formatter):
         values = [(name, getattr(record, name, None)) for name in _OURS]
         told = [f"{name}={value}" for name, value in values if value is not None]
         if record.exc_info and record.exc_info[1] is not None:
-            told.append(places(record.exc_info[1]))
+            told.append(error_location(record.exc_info[1]))
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
         return " ".join([clock, record.levelname.lower(), record.getMessage(), *told])
 
 
-def places(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """What kind of error it is and where it was raised, but not what it says."""
     frames = traceback.extract_tb(error.__traceback__)
     shown = ", ".join(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in frames[-6:])

@@ -48,9 +48,9 @@ class Metrics:
         self.users = _gauge(registry, "evichain_users", "Users with ratings.", "mostrecent")
         self.items = _gauge(registry, "evichain_items", "Items with ratings.", "mostrecent")
         self.version = _gauge(registry, "evichain_version", "Version of the ratings.")
-        self.unsettled = _gauge(
+        self.stale_versions = _gauge(
             registry,
-            "evichain_unsettled",
+            "evichain_stale_versions",
             "Versions that the embeddings of all do not hold yet.",
         )
         self.rmse = _gauge(
@@ -64,7 +64,7 @@ class Metrics:
     def changed(self, snapshot: Snapshot) -> None:
         """Note a version."""
         self.version.set(snapshot.version)
-        self.unsettled.set(snapshot.version - snapshot.settled)
+        self.stale_versions.set(snapshot.version - snapshot.refreshed_version)
 
     def counted(self, ratings: int, users: int, items: int, rmse: float | None) -> None:
         """Note how much there is, and the error on the latest ratings, if there were any."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
-from evichain.service.http.paths import told
+from evichain.service.http.paths import decode_id
 from evichain.service.store.checks import (
     LARGEST,
     LARGEST_BATCH,
@@ -14,7 +14,7 @@ from evichain.service.store.checks import (
     SMALLEST,
 )
 
-MOST = 1000
+MAX_LIST = 1000
 """Items in one list."""
 
 _Text = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
@@ -29,18 +29,18 @@ def _as_text(value: object) -> object:
 
 Id = Annotated[_Text, BeforeValidator(_as_text, json_schema_input_type=_Text | _Whole)]
 """An id in a body: text, or an integer, which means the same."""
-PathId = Annotated[str, Path(min_length=1, max_length=LONGEST_ID), AfterValidator(told)]
-QueryIds = Annotated[list[_Text], Query(max_length=MOST)]
+PathId = Annotated[str, Path(min_length=1, max_length=LONGEST_ID), AfterValidator(decode_id)]
+QueryIds = Annotated[list[_Text], Query(max_length=MAX_LIST)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 LATEST = 253_402_300_799
 """The last second of the year 9999."""
 Seconds = Annotated[StrictInt, Field(ge=0, le=LATEST)]
-Count = Annotated[int, Query(ge=1, le=MOST)]
+Count = Annotated[int, Query(ge=1, le=MAX_LIST)]
 Caution = Annotated[float, Query(allow_inf_nan=False)]
-Settled = Annotated[bool, Query()]
+Refresh = Annotated[bool, Query()]
 """Whether to wait for all that follows from a write."""
 Format = Literal["json", "svg", "text"]
-_Within = Annotated[StrictInt, Field(ge=1, le=MOST)]
+_Within = Annotated[StrictInt, Field(ge=1, le=MAX_LIST)]
 
 
 class Body(BaseModel):
@@ -64,40 +64,40 @@ class Pair(Body):
     item: Id
 
 
-class RatingRow(Pair):
+class RatingEntry(Pair):
     """Who rated what, how and when."""
 
     rating: Number
     timestamp: Seconds | None = None
 
 
-class RatingRows(Body):
+class RatingsBody(Body):
     """Many ratings."""
 
-    ratings: Annotated[list[RatingRow], Field(max_length=LARGEST_BATCH)]
+    ratings: Annotated[list[RatingEntry], Field(max_length=LARGEST_BATCH)]
 
 
-class Pairs(Body):
+class PairsBody(Body):
     """Many ratings to delete."""
 
     ratings: Annotated[list[Pair], Field(max_length=LARGEST_BATCH)]
 
 
-class OwnRating(Body):
+class GuestRating(Body):
     """A rating of someone who is not stored."""
 
     item: Id
     rating: Number
 
 
-OwnRatings = Annotated[list[OwnRating], Field(max_length=LARGEST_BATCH)]
-Ids = Annotated[list[Id], Field(max_length=MOST)]
+GuestRatings = Annotated[list[GuestRating], Field(max_length=LARGEST_BATCH)]
+Ids = Annotated[list[Id], Field(max_length=MAX_LIST)]
 
 
 class GuestBody(Body):
     """The ratings of a guest, some of which may be left out; nothing is stored."""
 
-    ratings: OwnRatings
+    ratings: GuestRatings
     without: Ids = []
 
     @property
@@ -118,7 +118,7 @@ class RecommendBody(GuestBody):
 class PredictBody(GuestBody):
     """Ratings to predict by, and what to predict."""
 
-    items: Annotated[list[Id], Field(min_length=1, max_length=MOST)]
+    items: Annotated[list[Id], Field(min_length=1, max_length=MAX_LIST)]
 
 
 class ExplainBody(GuestBody):
@@ -187,7 +187,7 @@ class SimilarItems(BaseModel):
     similar: list[Similar]
 
 
-class Rated(BaseModel):
+class UserRating(BaseModel):
     """A rating of a user's."""
 
     item: str
@@ -200,10 +200,10 @@ class UserRatings(BaseModel):
     """All ratings of a user, the latest last."""
 
     user: str
-    ratings: list[Rated]
+    ratings: list[UserRating]
 
 
-class Row(BaseModel):
+class StoredRating(BaseModel):
     """Who rated what, how and when."""
 
     user: str
@@ -215,7 +215,7 @@ class Row(BaseModel):
 class RatingsPage(BaseModel):
     """Some of all ratings; `after` is where the next page begins, null on the last."""
 
-    ratings: list[Row]
+    ratings: list[StoredRating]
     after: str | None
 
 
@@ -315,7 +315,7 @@ class Overview(BaseModel):
     recipe: str
     scale: ScaleSpan
     version: int
-    settled: int
+    refreshed_version: int
     """The version up to which everyone's embedding is as the ratings make it."""
     recent_rmse: float | None
     """On the latest ratings, each judged before it was learned from."""

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from evichain import __version__
-from evichain.service.http.keys import needed
+from evichain.service.http.keys import required_scope
 from evichain.service.http.problems import MEDIA_TYPE, Problem
 
 _DESCRIPTION = """Ratings go in, recommendations with their evidence come out, and nothing is
@@ -64,6 +64,6 @@ def _made(app: FastAPI, closed: bool) -> dict[str, Any]:
             statuses = _ALWAYS | (_WITH_BODY if "requestBody" in operation else {})
             for status, description in statuses.items():
                 operation["responses"][status] = {"description": description, "content": content}
-            if closed and needed(method.upper(), path) is not None:
+            if closed and required_scope(method.upper(), path) is not None:
                 operation["security"] = [{name: []} for name in _SCHEMES]
     return found

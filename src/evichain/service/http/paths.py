@@ -11,10 +11,10 @@ _SLASH = re.compile(rb"%2f", re.IGNORECASE)
 _MARK = "\0"
 
 
-def routed(raw: bytes) -> str | None:
+def routing_path(raw: bytes) -> str | None:
     """The path to seek a route for; None when it is no path that anything could have.
 
-    >>> routed(b"/v1/items/films%2F7"), routed(b"/v1/items/a%00b")
+    >>> routing_path(b"/v1/items/films%2F7"), routing_path(b"/v1/items/a%00b")
     ('/v1/items/films\\x007', None)
     """
     path = raw.split(b"?", 1)[0]
@@ -26,6 +26,6 @@ def routed(raw: bytes) -> str | None:
         return None
 
 
-def told(part: str) -> str:
-    """The id that a part of a routed path holds."""
+def decode_id(part: str) -> str:
+    """The id that a part of a routing_path path holds."""
     return part.replace(_MARK, "/")

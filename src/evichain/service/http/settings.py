@@ -41,9 +41,9 @@ class ServiceSettings(BaseModel):
     """Exports at a time."""
     timeout: Annotated[float, Field(gt=0)] = 15.0
     """Seconds that such work may take before the asker is told to come again."""
-    settle_timeout: Annotated[float, Field(gt=0)] = 120.0
+    refresh_timeout: Annotated[float, Field(gt=0)] = 120.0
     """Seconds that a write may wait, on top, for everyone's embedding to be as it makes it."""
-    patience: Annotated[float, Field(gt=0)] = 10.0
+    connection_timeout: Annotated[float, Field(gt=0)] = 10.0
     """Seconds to wait for the rest of a request, and for the asker to take an answer."""
     retry_after: Annotated[int, Field(ge=1)] = 1
     """Seconds after which those who were sent away may come again."""

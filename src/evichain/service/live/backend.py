@@ -16,7 +16,7 @@ from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.service.live.snapshot import Snapshot
-from evichain.service.live.titles import Titles
+from evichain.service.live.title_index import TitleIndex
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class LiveBackend:
     """Immutable, so that any thread may ask it anything; make one for each request."""
 
     snapshot: Snapshot
-    titles: Titles
+    titles: TitleIndex
 
     @property
     def chain(self) -> Chain:

@@ -2,7 +2,7 @@
 
 A rating counts in its user's answers at once: those are made from the user's ratings when asked.
 It changes a little, too, the embeddings of all who have the user or the item for evidence, and of
-those who have these. They may be thousands, and follow when `settle` is called, for all ratings
+those who have these. They may be thousands, and follow when `refresh` is called, for all ratings
 that have come in the meantime at once.
 """
 
@@ -24,18 +24,18 @@ from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.service.live.backend import LiveBackend
 from evichain.service.live.id_index import IdIndex
-from evichain.service.live.layers import NOWHERE, BothRows, LiveLayers, Upkeep
+from evichain.service.live.layers import NO_INDICES, BothRows, LayerUpdater, LiveLayers
 from evichain.service.live.rows import LiveRows
-from evichain.service.live.snapshot import Snapshot, all_ends, patched
-from evichain.service.live.titles import Titles
+from evichain.service.live.snapshot import Snapshot, all_item_outputs, patched
+from evichain.service.live.title_index import TitleIndex
 
 Touched = tuple[Longs, Longs]
 """Users and items whose rows have changed."""
 
-_NOBODY: Touched = (NOWHERE, NOWHERE)
+_NONE_TOUCHED: Touched = (NO_INDICES, NO_INDICES)
 
 
-class Change(NamedTuple):
+class RatingChange(NamedTuple):
     """A rating that came or changed; None takes it back. Without an item: all of the user's."""
 
     user: Id
@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Settled:
+class _RefreshedState:
     """Rows, and all embeddings as these rows make them."""
 
     version: int
@@ -54,9 +54,9 @@ class _Settled:
 
 
 class LiveEngine:
-    """Answers from the latest snapshot; `apply` and `settle` make the next one.
+    """Answers from the latest snapshot; `apply` and `refresh` make the next one.
 
-    Once settled, the answers are those of an engine built from the ratings as they are now.
+    Once refreshed, the answers are those of an engine built from the ratings as they are now.
     An embedding is kept for all who ask, so cycle blocking is off, whatever the model says.
 
     Args:
@@ -69,89 +69,89 @@ class LiveEngine:
         chain, pool = engine.chain, engine.pool
         policy = engine.settings.policy.model_copy(update={"cycle_blocking": False})
         ids = IdIndex(pool, Side.USER), IdIndex(pool, Side.ITEM)
-        self._upkeep = Upkeep(chain, policy, ids)
-        self._publishing, self._settling = Lock(), Lock()
-        layers = self._upkeep.begun(pool)
-        self._settled = _Settled(
+        self._updater = LayerUpdater(chain, policy, ids)
+        self._publishing, self._refreshing = Lock(), Lock()
+        layers = self._updater.begun(pool)
+        self._refreshed = _RefreshedState(
             version,
             (LiveRows.of(pool.graph, Side.USER), LiveRows.of(pool.graph, Side.ITEM)),
             layers,
-            all_ends(chain, layers[0, Side.ITEM].take(np.arange(len(ids[Side.ITEM])))),
+            all_item_outputs(chain, layers[0, Side.ITEM].take(np.arange(len(ids[Side.ITEM])))),
         )
-        self._waiting = _NOBODY
+        self._waiting = _NONE_TOUCHED
         self.snapshot = Snapshot(
             version=version,
-            settled=version,
+            refreshed_version=version,
             chain=chain,
             fold_in=FoldIn.of(chain),
             policy=policy,
             scale=scale or pool.graph.scale,
             ids=ids,
-            rows=self._settled.rows,
+            rows=self._refreshed.rows,
             layers=layers,
-            items=self._settled.items,
+            items=self._refreshed.items,
         )
         # Nothing changes, and nobody asks; but what it takes is compiled before somebody does.
-        self._upkeep.updated(layers, self._settled.rows, self._settled.rows, _NOBODY)
-        backend = LiveBackend(self.snapshot, Titles.of({}))
+        self._updater.updated(layers, self._refreshed.rows, self._refreshed.rows, _NONE_TOUCHED)
+        backend = LiveBackend(self.snapshot, TitleIndex.of({}))
         nobody = self.snapshot.guest_row((), ())
         best_items(backend, user_output(backend, nobody), 1, nobody[0].astype(np.int64))
 
-    def apply(self, changes: Iterable[Change], version: int) -> Snapshot:
+    def apply(self, changes: Iterable[RatingChange], version: int) -> Snapshot:
         """Take in changes, in their order, all at once; the snapshot that holds them.
 
         Who is new has embeddings from now on, and who has lost all ratings has none; those of all
-        others follow by `settle`.
+        others follow by `refresh`.
         """
         with self._publishing:
             old = self.snapshot
             rows, touched = self._taken_in(old, self._by_pair(old, changes))
-            unsettled = old.settled < old.version or any(map(len, touched))
-            settled = old.settled if unsettled else version
-            new = replace(old, version=version, settled=settled, rows=rows)
+            stale = old.refreshed_version < old.version or any(map(len, touched))
+            refreshed = old.refreshed_version if stale else version
+            new = replace(old, version=version, refreshed_version=refreshed, rows=rows)
             self.snapshot = self._patched(new, touched)
             self._waiting = _together(self._waiting, touched)
             return self.snapshot
 
-    def settle(self) -> Snapshot:
+    def refresh(self) -> Snapshot:
         """Make again all that the changes up to now have changed; the snapshot that holds it."""
-        with self._settling:
+        with self._refreshing:
             with self._publishing:
                 aim, touched = self.snapshot, self._waiting
-                self._waiting = _NOBODY
+                self._waiting = _NONE_TOUCHED
             if not any(map(len, touched)):
                 return aim
             try:
-                settled = self._followed(self._settled, aim, touched)
+                refreshed = self._followed(self._refreshed, aim, touched)
             except BaseException:
                 with self._publishing:
                     self._waiting = _together(self._waiting, touched)
                 raise
-            self._settled = settled
+            self._refreshed = refreshed
             with self._publishing:
                 new = replace(
                     self.snapshot,
-                    settled=settled.version,
-                    layers=settled.layers,
-                    items=settled.items,
+                    refreshed_version=refreshed.version,
+                    layers=refreshed.layers,
+                    items=refreshed.items,
                 )
                 if not any(map(len, self._waiting)):
-                    new = replace(new, settled=new.version)
+                    new = replace(new, refreshed_version=new.version)
                 self.snapshot = self._patched(new, self._waiting)
                 return self.snapshot
 
-    def _followed(self, old: _Settled, aim: Snapshot, touched: Touched) -> _Settled:
+    def _followed(self, old: _RefreshedState, aim: Snapshot, touched: Touched) -> _RefreshedState:
         """Everything as the ratings of a snapshot make it."""
-        layers, differ = self._upkeep.updated(old.layers, old.rows, aim.rows, touched)
+        layers, differ = self._updater.updated(old.layers, old.rows, aim.rows, touched)
         items = self._read(old.items, layers, differ)
-        return _Settled(aim.version, aim.rows, layers, items)
+        return _RefreshedState(aim.version, aim.rows, layers, items)
 
     def _patched(self, new: Snapshot, touched: Touched) -> Snapshot:
         """The snapshot with embeddings of who had none, and without those of who has no ratings."""
-        urgent = self._upkeep.urgent(new.layers, new.rows, touched)
+        urgent = self._updater.urgent(new.layers, new.rows, touched)
         if not any(map(len, urgent)):
             return new
-        layers = self._upkeep.patched(new.layers, new.rows, urgent)
+        layers = self._updater.patched(new.layers, new.rows, urgent)
         return replace(new, layers=layers, items=self._read(new.items, layers, urgent[Side.ITEM]))
 
     def _read(self, items: HeadOutput, layers: LiveLayers, differ: Longs) -> HeadOutput:
@@ -164,11 +164,11 @@ class LiveEngine:
         if not len(differ):
             return items
         made = layer.take(differ)
-        fresh = read(self._upkeep.chain, Side.ITEM, made.rows, made.has_embedding)
+        fresh = read(self._updater.chain, Side.ITEM, made.rows, made.has_embedding)
         return patched(items, differ, len(layer.has_embedding), fresh)
 
     def _by_pair(
-        self, old: Snapshot, changes: Iterable[Change]
+        self, old: Snapshot, changes: Iterable[RatingChange]
     ) -> dict[tuple[int, int], float | None]:
         """What becomes of each (user, item) pair that is mentioned."""
         users, items = old.ids

@@ -11,10 +11,10 @@ from evichain.ratings.ids import UNKNOWN, Id, stable_key
 from evichain.ratings.side import Side
 
 
-class Growing:
+class GrowingArray:
     """A flat array with room at its end.
 
-    >>> array = Growing(np.array([3, 4]))
+    >>> array = GrowingArray(np.array([3, 4]))
     >>> array.append(5)
     >>> array.view.tolist()
     [3, 4, 5]
@@ -50,8 +50,8 @@ class IdIndex:
         self._ids: list[Id] = ids.values.to_list()
         self._index = {str(identifier): index for index, identifier in enumerate(self._ids)}
         self._number = {str(identifier): n for n, identifier in enumerate(pool.ids[side])}
-        self._keys = Growing(ids.keys)
-        self._slot = Growing(pool.sides[side].slot)
+        self._keys = GrowingArray(ids.keys)
+        self._slot = GrowingArray(pool.sides[side].slot)
 
     def __len__(self) -> int:
         return len(self._ids)

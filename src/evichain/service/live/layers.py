@@ -17,25 +17,25 @@ from evichain.model.chain import Chain
 from evichain.model.layers import Layer, all_layers, layer, stored_layer
 from evichain.ratings.rows import Rows
 from evichain.ratings.side import Side
-from evichain.service.live.id_index import Growing, IdIndex
-from evichain.service.live.pages import Pages
-from evichain.service.live.rows import LiveRows, citing, cuts
+from evichain.service.live.id_index import GrowingArray, IdIndex
+from evichain.service.live.paged_array import PagedArray
+from evichain.service.live.rows import LiveRows, cutoffs, dependents
 
-Place = tuple[int, Side]
+LayerKey = tuple[int, Side]
 BothRows = tuple[LiveRows, LiveRows]
-NOWHERE: Longs = np.empty(0, np.int64)
+NO_INDICES: Longs = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
 class LiveLayer:
     """One version of a layer."""
 
-    rows: Pages
-    has_embedding: Pages
+    rows: PagedArray
+    has_embedding: PagedArray
 
     @classmethod
     def of(cls, made: Layer) -> "LiveLayer":
-        return cls(Pages.of(made.rows), Pages.of(made.has_embedding))
+        return cls(PagedArray.of(made.rows), PagedArray.of(made.has_embedding))
 
     def take(self, indices: Longs | Ints) -> Layer:
         """The layer of some entities alone."""
@@ -53,10 +53,10 @@ class LiveLayer:
         )
 
 
-LiveLayers = dict[Place, LiveLayer]
+LiveLayers = dict[LayerKey, LiveLayer]
 
 
-class Upkeep:
+class LayerUpdater:
     """Makes the next version of all layers.
 
     One thread at a time may call `updated`, which keeps notes; the rest any thread, meanwhile too.
@@ -64,13 +64,13 @@ class Upkeep:
 
     def __init__(self, chain: Chain, policy: Policy, ids: tuple[IdIndex, IdIndex]) -> None:
         self.chain, self.policy, self.ids = chain, policy, ids
-        self._cuts: dict[Place, Growing] = {}
+        self._cutoffs: dict[LayerKey, GrowingArray] = {}
 
     def begun(self, pool: Pool) -> LiveLayers:
         """The first version."""
         made = all_layers(self.chain, pool, self.policy)
         del made[0, Side.USER]
-        self._cuts = {place: Growing(self._first_cuts(pool, place)) for place in made}
+        self._cutoffs = {place: GrowingArray(self._first_cutoffs(pool, place)) for place in made}
         return {place: LiveLayer.of(whole) for place, whole in made.items()}
 
     def updated(
@@ -80,19 +80,19 @@ class Upkeep:
 
         Returns them, and the items whose embedding at depth 0 differs.
         """
-        self._cut(rows, touched)
+        self._update_cutoffs(rows, touched)
         new = dict(layers)
-        changed: dict[Place, Longs] = {}
+        changed: dict[LayerKey, Longs] = {}
         for place in self._upwards():
             depth, side = place
             dirty = self._reselected(before[side], rows[side], touched[side], depth)
             if depth < self.policy.max_depth:
                 below = changed[depth + 1, side.opposite]
-                dirty = np.union1d(dirty, self._citing(rows, place, below))
+                dirty = np.union1d(dirty, self._dependents(rows, place, below))
             grown = new[place].grown(len(self.ids[side]))
             new[place] = self._with(new, grown, rows, place, dirty)
             changed[place] = dirty[_differs(grown.take(dirty), new[place].take(dirty))]
-        return new, changed.get((0, Side.ITEM), NOWHERE)
+        return new, changed.get((0, Side.ITEM), NO_INDICES)
 
     def urgent(
         self, layers: LiveLayers, rows: BothRows, touched: tuple[Longs, Longs]
@@ -123,12 +123,12 @@ class Upkeep:
                 found |= ~grown.has_embedding.take(entities)
         return found
 
-    def _upwards(self) -> list[Place]:
+    def _upwards(self) -> list[LayerKey]:
         """The places of all layers that are kept, from the bottom up."""
-        return sorted(self._cuts, reverse=True)
+        return sorted(self._cutoffs, reverse=True)
 
     def _with(
-        self, layers: LiveLayers, old: LiveLayer, rows: BothRows, place: Place, wanted: Longs
+        self, layers: LiveLayers, old: LiveLayer, rows: BothRows, place: LayerKey, wanted: Longs
     ) -> LiveLayer:
         """A layer with the embeddings of some made again, from the layers below.
 
@@ -166,7 +166,7 @@ class Upkeep:
         return choose(part, ratings, keys, slot, self.policy, side, depth)
 
     def _sources(
-        self, layers: LiveLayers, rows: BothRows, place: Place, wanted: Longs
+        self, layers: LiveLayers, rows: BothRows, place: LayerKey, wanted: Longs
     ) -> tuple[Rows, Floats, Keys, tuple[Ints, Ints], Layer]:
         """What `layer` makes embeddings from: rows, ratings, keys, slots and those below."""
         depth, side = place
@@ -182,37 +182,37 @@ class Upkeep:
         ratings = part.codes.astype(np.float32, copy=False)
         return part, ratings, self.ids[side].keys[wanted], slots, below
 
-    def _citing(self, rows: BothRows, place: Place, changed: Longs) -> Longs:
+    def _dependents(self, rows: BothRows, place: LayerKey, changed: Longs) -> Longs:
         """Who has one of these opposite entities for evidence there."""
         side = place[1]
         part = rows[side.opposite].gather(changed)
         own, other = self.ids[side].keys, self.ids[side.opposite].keys
-        found = citing(
-            int(side), changed, part.indptr, part.indices, own, other, self._cuts[place].view
+        found = dependents(
+            int(side), changed, part.indptr, part.indices, own, other, self._cutoffs[place].view
         )
         return found.nonzero()[0]
 
-    def _cut(self, rows: BothRows, touched: tuple[Longs, Longs]) -> None:
+    def _update_cutoffs(self, rows: BothRows, touched: tuple[Longs, Longs]) -> None:
         for side in Side:
             part = rows[side].gather(touched[side])
             own, other = self.ids[side].keys, self.ids[side.opposite].keys
             for depth in range(self.policy.max_depth):
-                if (depth, side) not in self._cuts:
+                if (depth, side) not in self._cutoffs:
                     continue
-                cut = self._cuts[depth, side]
+                cut = self._cutoffs[depth, side]
                 while len(cut.view) < len(own):
                     cut.append(0)
                 limit = self.policy.limit(depth)
-                cut.view[touched[side]] = cuts(
+                cut.view[touched[side]] = cutoffs(
                     int(side), limit, touched[side], part.indptr, part.indices, own, other
                 )
 
-    def _first_cuts(self, pool: Pool, place: Place) -> Keys:
+    def _first_cutoffs(self, pool: Pool, place: LayerKey) -> Keys:
         depth, side = place
         rows, everyone = pool.graph.rows[side], np.arange(len(pool.graph.ids[side]))
         own, other = (pool.graph.ids[s].keys for s in (side, side.opposite))
         limit = self.policy.limit(depth)
-        return cuts(int(side), limit, everyone, rows.indptr, rows.indices, own, other)
+        return cutoffs(int(side), limit, everyone, rows.indptr, rows.indices, own, other)
 
 
 def _same(old: Evidence, new: Evidence, place: int) -> bool:

@@ -10,7 +10,7 @@ from evichain.ratings.graph import Graph
 from evichain.ratings.hashing import pair_hash
 from evichain.ratings.rows import Rows
 from evichain.ratings.side import Side
-from evichain.service.live.pages import Pages
+from evichain.service.live.paged_array import PagedArray
 
 Row = tuple[Ints, Floats]
 """Opposite indices in the order of their hashes, and the ratings between."""
@@ -18,7 +18,7 @@ Row = tuple[Ints, Floats]
 Changes = Mapping[int, Mapping[int, float | None]]
 """New ratings by entity and opposite entity; None for one that is taken back."""
 
-NOBODY: Row = (np.empty(0, np.int32), np.empty(0, np.float32))
+EMPTY_ROW: Row = (np.empty(0, np.int32), np.empty(0, np.float32))
 _EVERYTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -28,12 +28,12 @@ class LiveRows:
 
     side: Side
     graph: Graph
-    newer: Pages
+    newer: PagedArray
 
     @classmethod
     def of(cls, graph: Graph, side: Side) -> "LiveRows":
         """The rows as they are in a graph."""
-        return cls(side, graph, Pages.of(np.full(len(graph.rows[side]), None, object)))
+        return cls(side, graph, PagedArray.of(np.full(len(graph.rows[side]), None, object)))
 
     def __len__(self) -> int:
         return len(self.newer)
@@ -68,13 +68,13 @@ class LiveRows:
         ratings = scale.decode(codes)
         for place in (~old).nonzero()[0].tolist():
             here = slice(ptr[place], ptr[place + 1])
-            others[here], ratings[here] = newer[place] or NOBODY
+            others[here], ratings[here] = newer[place] or EMPTY_ROW
         return Rows(ptr, others, ratings)
 
     def _newer(self, index: int) -> Row | None:
         """The row of one entity, unless it is as it is in the graph."""
-        newer: Row | None = self.newer[index] if index < len(self) else NOBODY
-        return NOBODY if newer is None and index >= len(self.graph.rows[self.side]) else newer
+        newer: Row | None = self.newer[index] if index < len(self) else EMPTY_ROW
+        return EMPTY_ROW if newer is None and index >= len(self.graph.rows[self.side]) else newer
 
     def changed(self, changes: Changes, keys: Keys, other_keys: Keys) -> "LiveRows":
         """The next version, with these ratings by (entity, opposite entity); None removes one."""
@@ -135,7 +135,7 @@ def merged(
 
 
 @kernel
-def cuts(
+def cutoffs(
     side: int,
     limit: int,
     entities: Longs,
@@ -174,7 +174,7 @@ def copied(
 
 
 @kernel
-def citing(
+def dependents(
     side: int,
     cited: Longs,
     indptr: Longs,

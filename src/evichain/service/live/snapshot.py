@@ -16,7 +16,7 @@ from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.service.live.id_index import IdIndex
 from evichain.service.live.layers import LiveLayers
-from evichain.service.live.rows import NOBODY, LiveRows, Row, merged
+from evichain.service.live.rows import EMPTY_ROW, LiveRows, Row, merged
 
 _NO_KEY = np.zeros(1, np.uint64)
 
@@ -27,13 +27,13 @@ class Snapshot:
 
     Attributes:
         version: that of the last change it holds.
-        settled: that of the last change that everyone's embedding holds.
+        refreshed_version: that of the last change that everyone's embedding holds.
         items: what the head makes of every item; the last one is a stranger, so that UNKNOWN
             finds it.
     """
 
     version: int
-    settled: int
+    refreshed_version: int
     chain: Chain
     fold_in: FoldIn | None
     policy: Policy
@@ -58,11 +58,11 @@ class Snapshot:
         """The row of someone who is in no store."""
         new = np.asarray(items, np.int32), np.asarray(ratings, np.float32)
         keys = self.ids[Side.ITEM].keys
-        found: Row = merged(int(Side.USER), _NO_KEY[0], keys, *NOBODY, *new)
+        found: Row = merged(int(Side.USER), _NO_KEY[0], keys, *EMPTY_ROW, *new)
         return found
 
 
-def all_ends(chain: Chain, made: Layer) -> HeadOutput:
+def all_item_outputs(chain: Chain, made: Layer) -> HeadOutput:
     """What the head makes of every item, and at the end of a stranger."""
     rows = np.concatenate([made.rows, np.zeros_like(made.rows, shape=(1, made.rows.shape[1]))])
     return read(chain, Side.ITEM, rows, np.append(made.has_embedding, False))

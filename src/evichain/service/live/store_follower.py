@@ -2,8 +2,11 @@
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
+
+import numpy as np
 
 from evichain.answering.answers import predict
 from evichain.answering.asker import find_user
@@ -16,19 +19,17 @@ from evichain.ratings.side import Side
 from evichain.recommender import REC
 from evichain.resources import gently
 from evichain.service.live.backend import LiveBackend
-from evichain.service.live.engine import Change, LiveEngine
-from evichain.service.live.recent import Recent
+from evichain.service.live.engine import LiveEngine, RatingChange
 from evichain.service.live.snapshot import Snapshot
-from evichain.service.live.titles import Titles
+from evichain.service.live.title_index import TitleIndex
 from evichain.service.store import Store
 from evichain.service.store.id_types import integer
-from evichain.service.store.rows import Change as Stored
-from evichain.service.store.rows import Erased, Rated, Titled, Unrated
+from evichain.service.store.records import Change, Erased, Rated, Titled, Unrated
 
 _WAIT = 0.5
 _PORTION = 1000
 _REST = 1.0
-"""Seconds after settling before it is done again, at most; else as many as it took."""
+"""Seconds after refreshing before it is done again, at most; else as many as it took."""
 _JUDGED = 20
 """Of so many ratings that come at once, each is judged before it is learned from."""
 
@@ -37,12 +38,33 @@ _OFF_SCALE = "ratings in the store are off the model's scale, and count as its e
 log = logging.getLogger("evichain.live")
 
 
+class RecentErrors:
+    """The errors on the latest ratings, each predicted before it was taken in."""
+
+    def __init__(self, size: int = 1000) -> None:
+        self._squares: deque[float] = deque(maxlen=size)
+
+    def add(self, error: float) -> None:
+        """Add the difference between an estimate and the rating that then came."""
+        self._squares.append(error * error)
+
+    @property
+    def count(self) -> int:
+        return len(self._squares)
+
+    @property
+    def rmse(self) -> float | None:
+        """The root mean squared error; None without any ratings."""
+        squares = list(self._squares)
+        return float(np.sqrt(np.mean(squares))) if squares else None
+
+
 class StoreFollower:
     """The ratings of a store behind a trained model, up to date.
 
     Whoever wrote to the store calls `catch_up`, and finds it in the next `snapshot`; whoever needs
-    all that follows from it too calls `settle`. After `start`, one thread finds what other
-    processes write, and another one settles.
+    all that follows from it too calls `refresh`. After `start`, one thread finds what other
+    processes write, and another one refreshes.
 
     Attributes:
         on_change: called with each new snapshot.
@@ -50,7 +72,7 @@ class StoreFollower:
 
     def __init__(self, model: REC, store: Store) -> None:
         self.model, self.store = model, store
-        self.recent = Recent()
+        self.recent = RecentErrors()
         self.on_change: Callable[[Snapshot], None] = lambda snapshot: None
         self._lock, self._telling = Lock(), Lock()
         self._stop, self._news = Event(), Event()
@@ -69,7 +91,7 @@ class StoreFollower:
 
     def start(self) -> None:
         """Follow the store in the background."""
-        for work, name in ((self._follow, "follow"), (self._settle_on, "settle")):
+        for work, name in ((self._follow, "follow"), (self._keep_refreshing, "refresh")):
             thread = Thread(target=work, name=f"evichain-{name}", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -98,10 +120,10 @@ class StoreFollower:
                 self._news.set()
                 self._tell(live)
 
-    def settle(self) -> Snapshot:
+    def refresh(self) -> Snapshot:
         """Take in all that is in the store by now, and all that follows from it."""
         self.catch_up()
-        return self._settle()
+        return self._refresh()
 
     def native(self, side: Side, text: str) -> Id:
         """An id as the store is to know it: as it does already, or in the kind of its side.
@@ -115,11 +137,11 @@ class StoreFollower:
         number = integer(text) if self.model.graph.ids[side].integers else None
         return text if number is None else number
 
-    def _settle(self) -> Snapshot:
+    def _refresh(self) -> Snapshot:
         live = self._live
-        settled = live.settle()
+        refreshed = live.refresh()
         self._tell(live)
-        return settled
+        return refreshed
 
     def _tell(self, live: LiveEngine) -> None:
         """Tell of an engine's latest snapshot, unless another engine has taken its place."""
@@ -127,17 +149,17 @@ class StoreFollower:
             if live is self._live:
                 self.on_change(live.snapshot)
 
-    def _take_in(self, live: LiveEngine, stored: Sequence[Stored], version: int) -> None:
-        changes: list[Change] = []
+    def _take_in(self, live: LiveEngine, stored: Sequence[Change], version: int) -> None:
+        changes: list[RatingChange] = []
         named: dict[Id, str | None] = {}
         for change in stored:
             match change:
                 case Rated():
-                    changes.append(Change(change.user, change.item, self._cut(change.rating)))
+                    changes.append(RatingChange(change.user, change.item, self._cut(change.rating)))
                 case Unrated():
-                    changes.append(Change(change.user, change.item))
+                    changes.append(RatingChange(change.user, change.item))
                 case Erased():
-                    changes.append(Change(change.user, None))
+                    changes.append(RatingChange(change.user, None))
                 case Titled():
                     named[change.item] = change.title
         if len(changes) <= _JUDGED:
@@ -153,16 +175,16 @@ class StoreFollower:
             log.warning(_OFF_SCALE, extra={"low": scale.low, "high": scale.high, "ratings": 1})
         return min(max(rating, scale.low), scale.high)
 
-    def _judge(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
+    def _judge(self, snapshot: Snapshot, changes: Sequence[RatingChange]) -> None:
         backend = LiveBackend(snapshot, self.titles)
         for change in changes:
             if change.item is None or change.rating is None:
                 continue
             user = find_user(backend, change.user, required=False)
             (found,) = predict(backend, user, [change.item])
-            self.recent.note(found.estimate - change.rating)
+            self.recent.add(found.estimate - change.rating)
 
-    def _built(self) -> tuple[LiveEngine, Titles]:
+    def _built(self) -> tuple[LiveEngine, TitleIndex]:
         """Everything anew, from the ratings in the store."""
         with self.store.snapshot() as stored:
             version, ratings, titles = stored.version, stored.ratings(), stored.titles()
@@ -177,7 +199,7 @@ class StoreFollower:
         pool = Pool.of(graph, engine.pool.ids)
         live = LiveEngine(GraphBackend(engine.chain, pool, engine.settings), version, scale=scale)
         log.info("built from the store", extra={"version": version, "ratings": len(ratings)})
-        return live, Titles.of(titles)
+        return live, TitleIndex.of(titles)
 
     def _follow(self) -> None:
         while not self._stop.is_set():
@@ -192,7 +214,7 @@ class StoreFollower:
                 log.exception("cannot follow the store")
                 self._stop.wait(10 * _WAIT)
 
-    def _settle_on(self) -> None:
+    def _keep_refreshing(self) -> None:
         gently()
         while self._news.wait():
             self._news.clear()
@@ -201,10 +223,10 @@ class StoreFollower:
                 return
             begun = time.monotonic()
             try:
-                self._settle()
-                # Those who ask have the processor meanwhile, and more ratings settle together.
+                self._refresh()
+                # Those who ask have the processor meanwhile, and more ratings refresh together.
                 self._stop.wait(min(time.monotonic() - begun, _REST))
             except Exception:
-                log.exception("cannot settle what has changed")
+                log.exception("cannot refresh what has changed")
                 self._stop.wait(10 * _WAIT)
                 self._news.set()

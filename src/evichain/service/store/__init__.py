@@ -15,7 +15,7 @@ from evichain.service.store.address import SqliteAddress, is_url, parse
 from evichain.service.store.base import Store
 from evichain.service.store.checks import LARGEST_BATCH, LONGEST_ID, LONGEST_TITLE
 from evichain.service.store.packing import check_ratings
-from evichain.service.store.rows import (
+from evichain.service.store.records import (
     Change,
     Changes,
     Counts,

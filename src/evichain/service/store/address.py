@@ -60,19 +60,19 @@ def parse(url: str | Path) -> SqliteAddress | PostgresAddress:
         host, slash, path = rest.partition("/")
         if host or not slash:
             right = "A file has three slashes, and a fourth if its path begins with one."
-            raise StoreError("names a host, and a file has none", where=url, right=right)
+            raise StoreError("names a host, but a file has none", where=url, right=right)
         return _file(unquote(path), url)
     if scheme.lower() in _POSTGRES:
         return _postgres(url)
     # Not the whole of it, as what looks like an address may hold a password.
     shown = f"{scheme[:20]}://…" if scheme.isalnum() else "the address"
-    raise StoreError("is no store", where=shown, right=OFFER)
+    raise StoreError("is not the address of a store", where=shown, right=OFFER)
 
 
 def _file(path: str, url: str) -> SqliteAddress:
     if not path or path == ":memory:" or "\0" in path or path.endswith("/"):
         right = "Name a file, such as sqlite:///ratings.db: a store has to last."
-        raise StoreError("names no file", where=repr(url), right=right)
+        raise StoreError("does not name a file", where=repr(url), right=right)
     return SqliteAddress(Path(path).expanduser())
 
 

@@ -17,7 +17,7 @@ from evichain.errors import StaleVersionError
 from evichain.progress import progress as shown_progress
 from evichain.ratings import Ratings, Side
 from evichain.ratings.columns import COLUMNS
-from evichain.service.store import log, queries
+from evichain.service.store import change_log, queries
 from evichain.service.store.checks import (
     LARGEST,
     LARGEST_BATCH,
@@ -28,7 +28,7 @@ from evichain.service.store.checks import (
     checked_titles,
 )
 from evichain.service.store.exporting import export
-from evichain.service.store.group import GroupCommit
+from evichain.service.store.group_commit import GroupCommit
 from evichain.service.store.id_types import Adopting, as_known
 from evichain.service.store.packing import (
     check_ratings,
@@ -38,7 +38,7 @@ from evichain.service.store.packing import (
     unpack,
     unpack_titles,
 )
-from evichain.service.store.rows import Changes, Counts, Exported, Page, Rating, Written
+from evichain.service.store.records import Changes, Counts, Exported, Page, Rating, Written
 from evichain.service.store.session import SLICE, Session
 from evichain.service.store.store_snapshot import StoreSnapshot
 from evichain.service.store.writes import Delete, Erase, Put, PutTitles, Trim, Write, apply
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from evichain.ratings.ids import Id
 
 _POLL = 0.05
-_NOTHING = Written(0, 0, 0)
+_NONE_WRITTEN = Written(0, 0, 0)
 
 
 class Store(ABC):
@@ -110,7 +110,7 @@ class Store(ABC):
             DataError: an id is in the store already in another kind, as an integer or as text.
         """
         ratings = checked_ratings(changes)
-        written: Written = self._write(Put(ratings, adopt, keep)) if ratings else _NOTHING
+        written: Written = self._write(Put(ratings, adopt, keep)) if ratings else _NONE_WRITTEN
         return written
 
     def delete(self, pairs: Iterable[Sequence[Any]]) -> int:
@@ -141,8 +141,8 @@ class Store(ABC):
         with self._writing() as session:
             version, floor = session.advance(sum(write.size for write in writes))
             results = apply(session, writes, version)
-            if version - floor >= log.KEPT + log.SLACK:
-                session.trim(version - log.KEPT + 1)
+            if version - floor >= change_log.KEPT + change_log.SLACK:
+                session.trim(version - change_log.KEPT + 1)
             return results
 
     # Reading
@@ -245,7 +245,7 @@ class Store(ABC):
                 where=self.name,
                 right="Start again from a snapshot.",
             )
-        changes = [log.change(row[2:]) for row in rows if row[2] is not None]
+        changes = [change_log.change(row[2:]) for row in rows if row[2] is not None]
         cut = len(changes) == limit
         return Changes(changes, changes[-1].version if cut else latest)
 
@@ -316,7 +316,7 @@ class Store(ABC):
         if len(titles):
             writes.append(PutTitles(unpack_titles(titles), adopt=True))
         results = self._commit(writes) if writes else []
-        return results[0] if len(ratings) else _NOTHING
+        return results[0] if len(ratings) else _NONE_WRITTEN
 
     def _load(
         self,

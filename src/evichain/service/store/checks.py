@@ -8,7 +8,7 @@ import numpy as np
 
 from evichain.errors import DataError
 from evichain.ratings.side import Side
-from evichain.service.store.rows import Rating
+from evichain.service.store.records import Rating
 
 if TYPE_CHECKING:
     from evichain.ratings.ids import Id
@@ -43,7 +43,7 @@ def checked_id(value: object, side: Side, where: str = "") -> "Id":
             right="Give larger numbers as text.",
         )
     raise DataError(
-        f"{side.column} {said(value)} is no id", where=where, right="Ids are text or integers."
+        f"{side.column} {said(value)} is not an id", where=where, right="Ids are text or integers."
     )
 
 
@@ -64,7 +64,7 @@ def checked_rating(value: object, where: str = "") -> float:
         if np.isfinite(single):
             return float(str(single)) + 0.0  # which is 0.0 for -0.0
     raise DataError(
-        f"rating {said(value)} is no finite number",
+        f"rating {said(value)} is not a finite number",
         where=where,
         right="A rating is a finite number, such as 4 or 3.5.",
     )
@@ -78,7 +78,7 @@ def checked_time(value: object, where: str = "") -> int | None:
     if whole and SMALLEST <= value <= LARGEST:  # type: ignore[operator]
         return int(value)  # type: ignore[call-overload, no-any-return]
     raise DataError(
-        f"timestamp {said(value)} is no time",
+        f"timestamp {said(value)} is not a time",
         where=where,
         right="It is a whole number of seconds since 1970; or leave it out.",
     )
@@ -89,7 +89,7 @@ def checked_title(value: object, where: str = "") -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise DataError(f"title {said(value)} is no text", where=where, right="A title is text.")
+        raise DataError(f"title {said(value)} is not text", where=where, right="A title is text.")
     return _text(value, "title", LONGEST_TITLE, where)
 
 
@@ -103,7 +103,7 @@ def checked_ratings(changes: Iterable[Sequence[Any]]) -> list[Rating]:
             (timestamp,) = rest or (None,)
         except (TypeError, ValueError):
             raise DataError(
-                f"{said(change)} is no rating",
+                f"{said(change)} is not a rating",
                 where=where,
                 right="Give (user_id, item_id, rating) or these and a timestamp.",
             ) from None
@@ -130,7 +130,7 @@ def checked_pairs(pairs: Iterable[Sequence[Any]]) -> "list[tuple[Id, Id]]":
             user, item = pair
         except (TypeError, ValueError):
             right = "Give (user_id, item_id)."
-            raise DataError(f"{said(pair)} is no pair", where=where, right=right) from None
+            raise DataError(f"{said(pair)} is not a pair", where=where, right=right) from None
         found[checked_id(user, Side.USER, where), checked_id(item, Side.ITEM, where)] = None
     return list(found)
 
@@ -205,6 +205,6 @@ def _bounded(values: Iterable[Given], name: str) -> list[Given]:
             found.append(value)
     except TypeError:
         raise DataError(
-            f"{said(values)} is no list of {name}", right=f"Give a list of {name}."
+            f"{said(values)} is not a list of {name}", right=f"Give a list of {name}."
         ) from None
     return found

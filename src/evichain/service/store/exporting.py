@@ -11,7 +11,7 @@ from polars.io.plugins import register_io_source
 from evichain.atomic_write import file_beside
 from evichain.errors import DataError
 from evichain.progress import progress as shown_progress
-from evichain.service.store.rows import Exported
+from evichain.service.store.records import Exported
 from evichain.tables import table_suffix, write_table
 
 if TYPE_CHECKING:

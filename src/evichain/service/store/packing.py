@@ -53,7 +53,7 @@ def check_ratings(ratings: Ratings) -> None:
         _check_text(ratings.frame[side.column], side.column, LONGEST_ID, ratings.name)
     if not ratings.frame["rating"].is_finite().fill_null(False).all():
         right = "A rating is a finite number, such as 4 or 3.5."
-        raise DataError("a rating is no finite number", where=ratings.name, right=right)
+        raise DataError("a rating is not a finite number", where=ratings.name, right=right)
 
 
 def pack_ratings(ratings: Ratings, slice_size: int) -> Iterator[pl.DataFrame]:

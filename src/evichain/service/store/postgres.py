@@ -17,7 +17,7 @@ from evichain.service.store.address import PostgresAddress
 from evichain.service.store.base import Store
 from evichain.service.store.connection_pool import PATIENCE, ConnectionPool
 from evichain.service.store.packing import PACKED
-from evichain.service.store.rows import Written
+from evichain.service.store.records import Written
 from evichain.service.store.schema import bring_up_to_date, first_step, schema_of
 from evichain.service.store.session import SLICE, Session
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from evichain.service.store import queries
 from evichain.service.store.packing import pack
-from evichain.service.store.rows import Written
+from evichain.service.store.records import Written
 
 if TYPE_CHECKING:
     from evichain.ratings.ids import Id

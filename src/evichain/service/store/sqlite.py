@@ -15,7 +15,7 @@ from evichain.service.store.address import SqliteAddress
 from evichain.service.store.base import Store
 from evichain.service.store.checks import said
 from evichain.service.store.connection_pool import PATIENCE, ConnectionPool
-from evichain.service.store.rows import Written
+from evichain.service.store.records import Written
 from evichain.service.store.schema import SCHEMA, bring_up_to_date, first_step, schema_of
 from evichain.service.store.session import SLICE, Session
 
@@ -107,7 +107,7 @@ class SqliteStore(Store):
         try:
             if not parent.is_dir():
                 right = "Make it first. In a URL, a path that begins at / has four slashes."
-                raise StoreError("is no folder", where=str(parent), right=right)
+                raise StoreError("is not a folder", where=str(parent), right=right)
             if self._path.is_dir():
                 raise StoreError("is a folder", where=self.name, right="Name a file.")
             there = self._path.exists()
@@ -158,7 +158,7 @@ class SqliteStore(Store):
             return schema_of(_SqliteSession(connection))
         if owner or tables or not create:
             right = "Name another file; a new one is made where there is none."
-            raise StoreError("is no store of ratings", where=self.name, right=right)
+            raise StoreError("is not a store of ratings", where=self.name, right=right)
         return 0
 
     @contextmanager

@@ -10,7 +10,7 @@ from evichain.errors import DataError
 from evichain.ratings import Ratings, Side
 from evichain.service.store import queries
 from evichain.service.store.packing import PACKED, PACKED_TITLES, shortest, unpack
-from evichain.service.store.rows import Counts
+from evichain.service.store.records import Counts
 from evichain.service.store.session import Session
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from evichain.ratings.side import Side
 from evichain.service.store import queries
+from evichain.service.store.change_log import ERASED, NO_ID, RATED, TITLED, UNRATED
 from evichain.service.store.id_types import as_known, renamed
-from evichain.service.store.log import ERASED, NO_ID, RATED, TITLED, UNRATED
 from evichain.service.store.packing import pack
-from evichain.service.store.rows import Rating, Written
+from evichain.service.store.records import Rating, Written
 from evichain.service.store.session import Session
 
 if TYPE_CHECKING:

@@ -83,12 +83,12 @@ class Graph {
   arrange() {
     [...this.nodes.values()].forEach((node, k) => (node.order = k));
     for (let sweep = 0; sweep < 4; sweep++) {
-      this.#settle(PEOPLE, FILMS);
-      this.#settle(FILMS, PEOPLE);
+      this.#order(PEOPLE, FILMS);
+      this.#order(FILMS, PEOPLE);
     }
   }
 
-  #settle(column, other) {
+  #order(column, other) {
     const places = new Map(this.column(other).map((node, k) => [node, k]));
     const wanted = this.column(column).map((node, k) => {
       const near = this.of(node)

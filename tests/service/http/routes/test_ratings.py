@@ -24,7 +24,7 @@ def test_a_rating_is_durable_and_known_when_it_is_answered(
     for item in range(5):
         found = ask(
             "PUT",
-            f"/v1/users/eve/ratings/{item}?settled=true",
+            f"/v1/users/eve/ratings/{item}?refresh=true",
             json={"rating": 5, "timestamp": item},
         )
         assert found.status_code == 200
@@ -70,7 +70,7 @@ def test_a_rating_is_in_the_next_answer(ask: Caller) -> None:
 def test_a_rating_is_deleted_and_a_user_erased(ask: Caller, store: Store) -> None:
     before = ask("GET", "/v1/users/3/recommendations?n=5").json()["recommendations"]
     ask("PUT", "/v1/users/eve/ratings/1", json={"rating": 2})
-    ask("PUT", "/v1/users/eve/ratings/2?settled=true", json={"rating": 2})
+    ask("PUT", "/v1/users/eve/ratings/2?refresh=true", json={"rating": 2})
     assert ask("GET", "/v1/users/3/recommendations?n=5").json()["recommendations"] != before
     assert ask("DELETE", "/v1/users/eve/ratings/1").json()["deleted"] == 1
     assert ask("DELETE", "/v1/users/eve/ratings/1").json()["deleted"] == 0
@@ -138,15 +138,15 @@ def test_what_another_process_wrote_as_text_is_not_put_twice(ask: Caller, store:
     assert store.ratings_of(Side.USER, 7777) == []
 
 
-@pytest.mark.parametrize("settled", ["false", "true"])
+@pytest.mark.parametrize("refreshed", ["false", "true"])
 def test_what_is_wrong_in_the_store_is_not_the_fault_of_who_writes(
-    ask: Caller, live: StoreFollower, store: Store, settled: str, monkeypatch: pytest.MonkeyPatch
+    ask: Caller, live: StoreFollower, store: Store, refreshed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> None:
         raise DataError("users 41 and '41' are two", right="Delete one of them.")
 
-    monkeypatch.setattr(live, "settle" if settled == "true" else "catch_up", broken)
-    found = ask("PUT", f"/v1/users/eve/ratings/6?settled={settled}", json={"rating": 3})
+    monkeypatch.setattr(live, "refresh" if refreshed == "true" else "catch_up", broken)
+    found = ask("PUT", f"/v1/users/eve/ratings/6?refreshed={refreshed}", json={"rating": 3})
     assert found.status_code == 503
     assert found.headers["retry-after"]
     assert "41" not in found.json()["detail"]

@@ -51,7 +51,7 @@ def router(service: Service) -> APIRouter:
                 trace = aliases.applied(trace)
             return response(trace, format)
 
-        return await service.thinking(work)
+        return await service.compute_threads(work)
 
     @routes.get(
         "/users/{user}/explanations/{item}",

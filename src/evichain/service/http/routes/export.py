@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from evichain.service.http.limits import Gate
+from evichain.service.http.limits import ConcurrencyLimit
 from evichain.service.http.problems import ProblemError
 from evichain.service.http.service import Service
 from evichain.service.store import Store
@@ -28,7 +28,7 @@ _CONTENT: dict[int | str, dict[str, Any]] = {
 def router(service: Service) -> APIRouter:
     """The route that exports."""
     routes = APIRouter(prefix="/v1", tags=["ratings"])
-    gate = Gate(service.settings.exports)
+    gate = ConcurrencyLimit(service.settings.exports)
 
     @routes.get(
         "/export", summary="Export all ratings", responses=_CONTENT, response_class=Response
@@ -42,19 +42,19 @@ def router(service: Service) -> APIRouter:
 
         def end() -> None:
             # Not waited for: whoever was to take the rest may be gone, and this task with them.
-            service.exports.later(chunks.close)
+            service.export_threads.later(chunks.close)
             gate.leave()
 
         try:
             # Before the answer begins: a store that is gone is still a clean 503.
-            first = await service.exports(next, chunks, b"")
+            first = await service.export_threads(next, chunks, b"")
         except BaseException:
             end()
             raise
 
         async def stream() -> AsyncIterator[bytes]:
             yield first
-            while chunk := await service.exports(next, chunks, b""):
+            while chunk := await service.export_threads(next, chunks, b""):
                 yield chunk
 
         names = {"Content-Disposition": f'attachment; filename="ratings.{format}"'}

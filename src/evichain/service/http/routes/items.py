@@ -26,7 +26,7 @@ def router(service: Service) -> APIRouter:
                 )
                 for item in backend.search(text, n)
             ]
-        popular = service.tally().most_rated(backend.snapshot, n)
+        popular = service.counts().most_rated(backend.snapshot, n)
         return [details(backend, str(backend.identifier(Side.ITEM, index))) for index in popular]
 
     def details(backend: LiveBackend, item: str) -> models.ItemDetails:
@@ -43,7 +43,7 @@ def router(service: Service) -> APIRouter:
         n: models.Count = 10,
     ) -> models.Items:
         """The items whose titles hold every word; those with most ratings without any word."""
-        return models.Items(items=await service.thinking(search, search_, n))
+        return models.Items(items=await service.compute_threads(search, search_, n))
 
     @routes.get("/{item}", summary="One item")
     async def one(item: models.PathId) -> models.ItemDetails:

@@ -7,8 +7,7 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from evichain.service.http import models
-from evichain.service.http.readiness import Readiness
-from evichain.service.http.service import Service
+from evichain.service.http.service import Readiness, Service
 
 
 def router(service: Service) -> APIRouter:
@@ -19,7 +18,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/v1/overview", summary="How much, how good, how fast")
     async def overview() -> models.Overview:
         """Counts (a few seconds old at most), the model, its latest error and its speed."""
-        counted = await service.thinking(service.tally)
+        counted = await service.compute_threads(service.counts)
         live, snapshot = service.live, service.live.snapshot
         latency = service.metrics.latency() or (None, None)
         return models.Overview(
@@ -34,7 +33,7 @@ def router(service: Service) -> APIRouter:
                 levels=snapshot.scale.levels.tolist(),
             ),
             version=snapshot.version,
-            settled=snapshot.settled,
+            refreshed_version=snapshot.refreshed_version,
             recent_rmse=live.recent.rmse,
             recent_ratings=live.recent.count,
             latency_p50_ms=latency[0],
@@ -61,7 +60,7 @@ def router(service: Service) -> APIRouter:
     )
     async def metrics() -> Response:
         """Requests, latencies, what was refused, counts, and the error on the latest ratings."""
-        counted = await service.thinking(service.tally)
+        counted = await service.compute_threads(service.counts)
         figures, rmse = service.metrics, service.live.recent.rmse
         figures.counted(counted.ratings, counted.users, counted.items, rmse)
         return Response(figures.text(), media_type=CONTENT_TYPE_LATEST)

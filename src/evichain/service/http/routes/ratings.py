@@ -15,7 +15,7 @@ from evichain.ratings.side import Side
 from evichain.service.http import models
 from evichain.service.http.service import Service
 from evichain.service.store import LARGEST_BATCH
-from evichain.service.store.rows import Rating, Written
+from evichain.service.store.records import Rating, Written
 
 LARGEST_PAGE = 1000
 
@@ -30,27 +30,29 @@ def router(service: Service) -> APIRouter:
         user: models.PathId,
         item: models.PathId,
         body: models.RatingBody,
-        settled: models.Settled = False,
+        refresh: models.Refresh = False,
     ) -> models.Written:
         """Add or change a rating.
 
         When this is answered it is on disk, and the user's next answer has it. What it changes in
-        the embeddings of others follows soon after; with `settled`, before this is answered.
+        the embeddings of others follows soon after; with `refresh`, before this is answered.
         """
         rows = [(user, item, body.rating, body.timestamp)]
-        return await written(service, rows, settled=settled)
+        return await written(service, rows, refresh=refresh)
 
     @routes.delete("/users/{user}/ratings/{item}", summary="Delete a rating")
     async def delete(
-        user: models.PathId, item: models.PathId, settled: models.Settled = False
+        user: models.PathId, item: models.PathId, refresh: models.Refresh = False
     ) -> models.Deleted:
         """Delete a rating; harmless when there is none."""
-        return await deleted(service, [(user, item)], settled=settled)
+        return await deleted(service, [(user, item)], refresh=refresh)
 
     @routes.get("/users/{user}/ratings", summary="All ratings of a user")
     async def of_user(user: models.PathId) -> models.UserRatings:
         """All ratings of a user with titles, the latest last."""
-        found = await service.storing(store.ratings_of, Side.USER, service.native(Side.USER, user))
+        found = await service.store_threads(
+            store.ratings_of, Side.USER, service.native(Side.USER, user)
+        )
         if not found:
             raise UnknownEntityError(
                 f"unknown user {user!r}", right="Ask for users who have rated something."
@@ -59,7 +61,7 @@ def router(service: Service) -> APIRouter:
         return models.UserRatings(
             user=str(found[0].user),
             ratings=[
-                models.Rated(
+                models.UserRating(
                     item=str(row.item),
                     title=title(row.item),
                     rating=row.rating,
@@ -76,20 +78,22 @@ def router(service: Service) -> APIRouter:
         All answers are then as if they had never been. Harmless when there are none.
         """
         who = service.native(Side.USER, user)
-        count = await service.write(lambda: store.erase(who), settled=True)
+        count = await service.write(lambda: store.erase(who), refresh=True)
         return models.Deleted(deleted=count, version=service.live.snapshot.version)
 
     @routes.post("/ratings", summary="Put many ratings")
-    async def put_many(body: models.RatingRows, settled: models.Settled = False) -> models.Written:
+    async def put_many(body: models.RatingsBody, refresh: models.Refresh = False) -> models.Written:
         """Add or change up to 10,000 ratings: all of them, or none."""
         rows = [(row.user, row.item, row.rating, row.timestamp) for row in body.ratings]
-        return await written(service, rows, settled=settled)
+        return await written(service, rows, refresh=refresh)
 
     @routes.post("/ratings/delete", summary="Delete many ratings")
-    async def delete_many(body: models.Pairs, settled: models.Settled = False) -> models.Deleted:
+    async def delete_many(
+        body: models.PairsBody, refresh: models.Refresh = False
+    ) -> models.Deleted:
         """Delete up to 10,000 ratings; those that are not there do not matter."""
         pairs = [(pair.user, pair.item) for pair in body.ratings]
-        return await deleted(service, pairs, settled=settled)
+        return await deleted(service, pairs, refresh=refresh)
 
     @routes.get("/ratings", summary="All ratings, page by page")
     async def page(
@@ -98,7 +102,7 @@ def router(service: Service) -> APIRouter:
     ) -> models.RatingsPage:
         """Some ratings, in the order of their ids; `after` is what the page before gave."""
         place = None if after is None else read_cursor(after)
-        found = await service.storing(store.page, limit, after=place)
+        found = await service.store_threads(store.page, limit, after=place)
         return models.RatingsPage(
             ratings=[row_of(row) for row in found.ratings],
             after=None if found.after is None else cursor(found.after),
@@ -107,9 +111,9 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def row_of(row: Rating) -> models.Row:
+def row_of(row: Rating) -> models.StoredRating:
     """A rating of the store as it is answered."""
-    return models.Row(
+    return models.StoredRating(
         user=str(row.user), item=str(row.item), rating=row.rating, timestamp=row.timestamp
     )
 
@@ -118,7 +122,7 @@ async def written(
     service: Service,
     rows: Sequence[tuple[str, str, float, int | None]],
     *,
-    settled: bool = False,
+    refresh: bool = False,
     keep: bool = False,
 ) -> models.Written:
     """Put ratings that are on the scale; those without a time have it now.
@@ -150,13 +154,13 @@ async def written(
             keep=keep,
         )
 
-    result = await service.write(put, settled=settled)
+    result = await service.write(put, refresh=refresh)
     service.metrics.written.inc(result.new + result.changed)
     return models.Written(**result._asdict(), version=service.live.snapshot.version)
 
 
 async def deleted(
-    service: Service, pairs: Sequence[tuple[str, str]], *, settled: bool = False
+    service: Service, pairs: Sequence[tuple[str, str]], *, refresh: bool = False
 ) -> models.Deleted:
     """Delete ratings."""
 
@@ -166,7 +170,7 @@ async def deleted(
             for user, item in pairs
         )
 
-    count = await service.write(delete, settled=settled)
+    count = await service.write(delete, refresh=refresh)
     return models.Deleted(deleted=count, version=service.live.snapshot.version)
 
 
@@ -180,7 +184,7 @@ def read_cursor(text: str) -> tuple[Id, Id]:
     try:
         user, item = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, TypeError, RecursionError):
-        raise DataError("this is no cursor", right="Give what a page had as `after`.") from None
+        raise DataError("invalid cursor", right="Give what a page had as `after`.") from None
     return user, item
 
 

@@ -36,7 +36,7 @@ def router(service: Service) -> APIRouter:
             return models.Recommendations(**found.to_dict(), version=backend.snapshot.version)
 
         # A list takes less time than handing it to a thread would; its reasons take more.
-        return await service.thinking(work) if reasons else work()
+        return await service.compute_threads(work) if reasons else work()
 
     def predicted(find: FindAsker, items: list[str]) -> models.Predictions:
         backend = service.backend
@@ -76,7 +76,7 @@ def router(service: Service) -> APIRouter:
     @routes.get("/users/{user}/predictions", summary="Predict ratings of a user")
     async def predict(
         user: models.PathId,
-        item: Annotated[models.QueryIds, Query(min_length=1, max_length=models.MOST)],
+        item: Annotated[models.QueryIds, Query(min_length=1, max_length=models.MAX_LIST)],
         without: models.QueryIds = [],  # noqa: B006
     ) -> models.Predictions:
         """How a user would rate items; `reason` says why there is no evidence, if there is none.

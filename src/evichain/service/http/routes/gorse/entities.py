@@ -55,7 +55,7 @@ def router(service: Service) -> APIRouter:
     async def erase_user(user: own.PathId) -> models.Success:
         """Erase a user and all their ratings."""
         who = service.native(Side.USER, user)
-        count = await service.write(lambda: store.erase(who), settled=True)
+        count = await service.write(lambda: store.erase(who), refresh=True)
         return models.Success(row_affected=count)
 
     # Items
@@ -86,7 +86,7 @@ def router(service: Service) -> APIRouter:
     ) -> models.ItemPage:
         """Items with ratings; with `q`, those with such a title."""
         if q:
-            hits = await service.thinking(service.backend.search, q, n)
+            hits = await service.compute_threads(service.backend.search, q, n)
             return models.ItemPage(cursor="", items=[item_of(str(hit)) for hit in hits])
         found, after = some(service.live.snapshot, Side.ITEM, n, cursor)
         return models.ItemPage(cursor=after, items=[item_of(str(item)) for item in found])
@@ -126,7 +126,7 @@ def router(service: Service) -> APIRouter:
 def some(snapshot: Snapshot, side: Side, n: int, cursor: str) -> tuple[list[Id], str]:
     """Some entities that have ratings, and the cursor of the next ones."""
     if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 12):
-        raise DataError("this is no cursor", right="Give what the page before had.")
+        raise DataError("invalid cursor", right="Give what the page before had.")
     id_index = snapshot.ids[side]
     found: list[Id] = []
     for index in range(int(cursor or 0), len(snapshot.rows[side])):

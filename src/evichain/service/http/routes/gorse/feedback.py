@@ -35,7 +35,7 @@ def router(service: Service) -> APIRouter:
         return await put(body)
 
     async def page(n: int, cursor: str, kind: str) -> models.FeedbackPage:
-        found = await service.storing(
+        found = await service.store_threads(
             store.page, n, after=ratings.read_cursor(cursor) if cursor else None
         )
         return models.FeedbackPage(
@@ -57,7 +57,7 @@ def router(service: Service) -> APIRouter:
 
     async def pair(user: str, item: str, kind: str) -> list[models.Feedback]:
         who, what = service.native(Side.USER, user), service.native(Side.ITEM, item)
-        found = await service.storing(store.get, who, what)
+        found = await service.store_threads(store.get, who, what)
         return [models.Feedback.of(found, kind)] if found else []
 
     @routes.get("/feedback/{user}/{item}", summary="Feedback of a user on an item")
@@ -84,7 +84,9 @@ def router(service: Service) -> APIRouter:
         return await delete(user, item)
 
     async def history(side: Side, identifier: str, kind: str) -> list[models.Feedback]:
-        found = await service.storing(store.ratings_of, side, service.native(side, identifier))
+        found = await service.store_threads(
+            store.ratings_of, side, service.native(side, identifier)
+        )
         return [models.Feedback.of(row, kind) for row in found]
 
     @routes.get("/user/{user}/feedback", summary="Feedback of a user")

@@ -2,9 +2,8 @@
 
 from fastapi import APIRouter
 
-from evichain.service.http.readiness import Readiness
 from evichain.service.http.routes.gorse import models
-from evichain.service.http.service import Service
+from evichain.service.http.service import Readiness, Service
 
 
 def router(service: Service) -> APIRouter:

@@ -24,7 +24,7 @@ def router(service: Service) -> APIRouter:
 
     def popular(n: int) -> list[models.Score]:
         snapshot, found = service.live.snapshot, []
-        for place in service.tally().most_rated(snapshot, n):
+        for place in service.counts().most_rated(snapshot, n):
             mean = float(snapshot.row(Side.ITEM, place)[1].mean())
             item = str(snapshot.ids[Side.ITEM][place])
             found.append(models.Score(id=item, score=mean))
@@ -44,7 +44,7 @@ def router(service: Service) -> APIRouter:
         """
         backend = service.backend
         if backend.snapshot.index(Side.USER, user) == UNKNOWN:
-            found = await service.thinking(popular, n + offset)
+            found = await service.compute_threads(popular, n + offset)
         else:
             best = answers.recommend(backend, find_user(backend, user), n + offset)
             found = [models.Score(id=str(one.item), score=one.estimate) for one in best]
@@ -82,7 +82,7 @@ def router(service: Service) -> APIRouter:
     ) -> list[models.Score]:
         """The users whose embeddings, as evidence, are most like that of another."""
         snapshot = service.live.snapshot
-        return (await service.thinking(neighbours, snapshot, user, n + offset))[offset:]
+        return (await service.compute_threads(neighbours, snapshot, user, n + offset))[offset:]
 
     @routes.get("/latest", summary="The items that came last")
     async def latest(n: models.N = 10, offset: models.Offset = 0) -> list[models.Score]:

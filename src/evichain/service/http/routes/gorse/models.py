@@ -8,18 +8,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_pascal
 
 from evichain.errors import DataError
-from evichain.service.http.models import LATEST, MOST, Id, Number
+from evichain.service.http.models import LATEST, MAX_LIST, Id, Number
 from evichain.service.store import LARGEST_BATCH, LONGEST_TITLE
 from evichain.service.store.checks import said
-from evichain.service.store.rows import Rating
+from evichain.service.store.records import Rating
 
 NO_TIME = "0001-01-01T00:00:00Z"
 RATING = "rating"
 """The type of feedback, where none was asked for: types are not kept."""
 
-N = Annotated[int, Query(ge=1, le=MOST)]
-Offset = Annotated[int, Query(ge=0, le=10 * MOST)]
-Cursor = Annotated[str, Query(max_length=4 * MOST)]
+N = Annotated[int, Query(ge=1, le=MAX_LIST)]
+Offset = Annotated[int, Query(ge=0, le=10 * MAX_LIST)]
+Cursor = Annotated[str, Query(max_length=4 * MAX_LIST)]
 
 
 class Gorse(BaseModel):
@@ -171,5 +171,5 @@ def seconds(text: str | None) -> int | None:
         since = -1
     if not 0 <= since <= LATEST:
         right = "Write it as 2024-05-17T12:00:00Z, from 1970 on."
-        raise DataError(f"Timestamp {said(text)} is no time", right=right)
+        raise DataError(f"Timestamp {said(text)} is not a time", right=right)
     return since

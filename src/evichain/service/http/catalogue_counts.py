@@ -19,7 +19,7 @@ _FRESH = 5.0
 
 
 @dataclass(frozen=True)
-class Counted:
+class CatalogueCounts:
     """What there was at a version; `popular` are the rated items, most ratings first.
 
     They are ids: what is asked of them is asked a moment later, when indices may mean others.
@@ -37,15 +37,15 @@ class Counted:
         return list(islice((place for place in places if place != UNKNOWN), n))
 
 
-class Tally:
+class CachedCounts:
     """Counts, and keeps the result for a while: it takes time linear in users and items."""
 
     def __init__(self, live: StoreFollower) -> None:
         self._live, self._lock = live, Lock()
-        self._counted: Counted | None = None
+        self._counted: CatalogueCounts | None = None
         self._at = 0.0
 
-    def __call__(self) -> Counted:
+    def __call__(self) -> CatalogueCounts:
         """What there is, or was a few seconds ago."""
         with self._lock:
             stale = time.monotonic() - self._at > _FRESH
@@ -56,12 +56,12 @@ class Tally:
             return self._counted
 
 
-def counted(snapshot: Snapshot) -> Counted:
+def counted(snapshot: Snapshot) -> CatalogueCounts:
     """Count everything."""
     users, items = (lengths(rows) for rows in snapshot.rows)
     popular = np.argsort(-items, kind="stable")[: np.count_nonzero(items)]
     id_index = snapshot.ids[Side.ITEM]
-    return Counted(
+    return CatalogueCounts(
         snapshot.version,
         int(users.sum()),
         int(np.count_nonzero(users)),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from evichain.errors import DataError, StoreUnavailableError
-from evichain.service.store import group
-from evichain.service.store.group import LARGEST_GROUP, GroupCommit
+from evichain.service.store import group_commit
+from evichain.service.store.group_commit import LARGEST_GROUP, GroupCommit
 
 
 @dataclass(frozen=True)
@@ -146,13 +146,13 @@ def test_who_leaves_holds_nobody_up(when: str, monkeypatch: pytest.MonkeyPatch) 
         def release(self) -> None:
             released.set()
 
-    class Waiting(group._Waiting):
+    class Waiting(group_commit._Waiting):
         def __init__(self, write: Number) -> None:
             super().__init__(write)
             if write.value == 2:
                 self.gate = Interrupted()  # type: ignore[assignment]
 
-    monkeypatch.setattr(group, "_Waiting", Waiting)
+    monkeypatch.setattr(group_commit, "_Waiting", Waiting)
     behind = Behind(doubled)
     behind.run(Number(2), Number(3))
     assert isinstance(behind.answers.pop(2), KeyboardInterrupt)

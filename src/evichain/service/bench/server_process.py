@@ -85,7 +85,7 @@ class Server:
     @property
     def cpu_seconds(self) -> float | None:
         """The processor time it has taken, where the system tells."""
-        fields = self._told().rpartition(")")[2].split()
+        fields = self._proc_stat().rpartition(")")[2].split()
         ticks = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0
         return (int(fields[11]) + int(fields[12])) / ticks if fields and ticks else None
 
@@ -94,7 +94,7 @@ class Server:
         """The most memory it has had resident, where the system tells."""
         return None if self._process is None else peak_bytes(self._process.pid)
 
-    def _told(self) -> str:
+    def _proc_stat(self) -> str:
         with suppress(OSError):
             if self._process is not None:
                 return Path(f"/proc/{self._process.pid}/stat").read_text()

@@ -21,15 +21,15 @@ _BEYOND = 10**12
 """What is new has ids from here on, where ids are integers."""
 
 
-class Kind(StrEnum):
+class RequestKind(StrEnum):
     """What is asked."""
 
     STORED = "recommend_stored"
-    ANYONE = "recommend_anyone"
+    GUEST = "recommend_guest"
     WRITE = "write"
 
 
-class Written(NamedTuple):
+class SentRating(NamedTuple):
     """A rating that was sent."""
 
     user: Id
@@ -37,15 +37,15 @@ class Written(NamedTuple):
     rating: float
 
 
-class Request(NamedTuple):
+class LoadRequest(NamedTuple):
     """A request, ready to be sent; `written` is the rating in it."""
 
-    kind: Kind
+    kind: RequestKind
     sent: bytes
-    written: Written | None = None
+    written: SentRating | None = None
 
 
-class Mix(Iterator[Request]):
+class RequestMix(Iterator[LoadRequest]):
     """Any number of requests, the same ones for the same seed.
 
     Users and items are drawn with the ratings they have: who rated much asks much.
@@ -59,39 +59,41 @@ class Mix(Iterator[Request]):
         self._levels: list[float] = frame["rating"].unique().sort().to_list()
         self._random = random.Random(seed)
         self._integers = frame["user_id"].dtype.is_integer()
-        self._newcomers = 0
+        self._new_users = 0
 
-    def __next__(self) -> Request:
+    def __next__(self) -> LoadRequest:
         drawn = self._random.random()
         if drawn < WRITES:
             return self._write()
-        return self._stored() if drawn < (1 + WRITES) / 2 else self._anyone()
+        return self._stored() if drawn < (1 + WRITES) / 2 else self._guest()
 
     def own(self, count: int = RATED) -> list[tuple[Id, float]]:
         """The ratings that someone new brings."""
         items = {self._random.choice(self._items) for _ in range(count)}
         return [(item, self._random.choice(self._levels)) for item in items]
 
-    def newcomer(self) -> Id:
+    def new_user(self) -> Id:
         """The id of someone new."""
-        self._newcomers += 1
-        return beyond(self._newcomers, self._integers)
+        self._new_users += 1
+        return new_id(self._new_users, self._integers)
 
-    def _stored(self) -> Request:
+    def _stored(self) -> LoadRequest:
         user = self._random.choice(self._users)
-        return Request(Kind.STORED, encoded("GET", list_path(user)))
+        return LoadRequest(RequestKind.STORED, encoded("GET", list_path(user)))
 
-    def _anyone(self) -> Request:
-        return Request(Kind.ANYONE, ask_by(self.own()))
+    def _guest(self) -> LoadRequest:
+        return LoadRequest(RequestKind.GUEST, guest_request(self.own()))
 
-    def _write(self) -> Request:
+    def _write(self) -> LoadRequest:
         new = self._random.random() < _NEWCOMERS
-        user = self.newcomer() if new else self._random.choice(self._users)
+        user = self.new_user() if new else self._random.choice(self._users)
         ((item, rating),) = self.own(1)
-        return Request(Kind.WRITE, put(user, item, rating), Written(user, item, rating))
+        return LoadRequest(
+            RequestKind.WRITE, put(user, item, rating), SentRating(user, item, rating)
+        )
 
 
-def ask_by(own: list[tuple[Id, float]]) -> bytes:
+def guest_request(own: list[tuple[Id, float]]) -> bytes:
     """Ask for a list by ratings that are brought along."""
     ratings = [{"item": item, "rating": rating} for item, rating in own]
     return encoded("POST", "/v1/recommendations", {"ratings": ratings})
@@ -103,7 +105,7 @@ def put(user: Id, item: Id, rating: float) -> bytes:
     return encoded("PUT", path, {"rating": rating})
 
 
-def beyond(number: int, integers: bool) -> Id:
+def new_id(number: int, integers: bool) -> Id:
     """An id that no data has, of the kind that the others are."""
     return _BEYOND + number if integers else f"newcomer {number}"
 

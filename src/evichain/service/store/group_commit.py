@@ -17,7 +17,7 @@ LARGEST_GROUP = 20_000
 """Rows in one transaction, give or take the last write: nobody should wait long for others."""
 
 
-class Write(Protocol):
+class SizedWrite(Protocol):
     """Something to be written."""
 
     @property
@@ -28,7 +28,7 @@ class Write(Protocol):
 class _Waiting:
     """A write that waits, and what came of it."""
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: SizedWrite) -> None:
         self.write = write
         self.leads = self.done = False
         self.result: Any = None
@@ -50,7 +50,7 @@ class GroupCommit:
         self._someone_leads = False
         self._lock = Lock()
 
-    def __call__(self, write: Write) -> Any:
+    def __call__(self, write: SizedWrite) -> Any:
         """What came of a write; it is on disk when this returns."""
         own = _Waiting(write)
         try:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from evichain.service.store.packing import unpack
-from evichain.service.store.rows import Change, Erased, Rated, Titled, Unrated
+from evichain.service.store.records import Change, Erased, Rated, Titled, Unrated
 
 RATED, UNRATED, ERASED, TITLED = "rated", "unrated", "erased", "titled"
 

@@ -1,4 +1,4 @@
-"""A storm of writes in which the server is killed: what was acknowledged must be there after."""
+"""Kills the server while many write: what was acknowledged must be in the store afterwards."""
 
 import asyncio
 import random
@@ -13,8 +13,8 @@ from evichain.ratings.ids import Id
 from evichain.ratings.table import Ratings
 from evichain.service.bench.client import Connection, encoded
 from evichain.service.bench.load import run
-from evichain.service.bench.mix import beyond
-from evichain.service.bench.process import Server, ServerError
+from evichain.service.bench.request_mix import new_id
+from evichain.service.bench.server_process import Server, ServerError
 
 _WRITERS = 8
 _BATCH = 3
@@ -26,7 +26,7 @@ _FIRST = 10**6
 
 
 @dataclass
-class Writer:
+class BatchWriter:
     """One who writes batches, the same ratings again and again or ever more of them.
 
     A batch is told by its timestamp, which is its number: all of its ratings are there or none.
@@ -46,7 +46,7 @@ class Writer:
             "rating": levels[self.sent % len(levels)],
             "timestamp": self.sent,
         }
-        items = (beyond(start + k, integers) for k in range(_BATCH))
+        items = (new_id(start + k, integers) for k in range(_BATCH))
         return {"ratings": [{**common, "item": item} for item in items]}
 
     def judge(self, held: list[int]) -> tuple[int, int]:
@@ -64,17 +64,17 @@ class Writer:
 
 
 @dataclass
-class Toll:
-    """What the storm has cost."""
+class KillCounts:
+    """What was lost, and how long restarts took."""
 
     kills: int = 0
     acknowledged: int = 0
     lost: int = 0
-    half_there: int = 0
+    incomplete: int = 0
     restart_seconds: list[float] = field(default_factory=list)
 
 
-def weather(
+def kill_while_writing(
     server: Server,
     ratings: Ratings,
     kills: int,
@@ -87,7 +87,7 @@ def weather(
         server: one that does not run; it is stopped again at the end.
         ratings: whose items and levels are written.
     """
-    draw, toll = random.Random(seed), Toll()
+    draw, counts = random.Random(seed), KillCounts()
     levels = ratings.frame["rating"].unique().sort().to_list()
     user_ids, item_ids = (
         ratings.frame[f"{side}_id"].dtype.is_integer() for side in ("user", "item")
@@ -98,30 +98,34 @@ def weather(
             say(f"killed while it is written to, {number + 1} of {kills}")
             first = _FIRST + number * _WRITERS
             writers = [
-                Writer(beyond(first + k, user_ids), again=k % 2 == 0) for k in range(_WRITERS)
+                BatchWriter(new_id(first + k, user_ids), again=k % 2 == 0) for k in range(_WRITERS)
             ]
             enough = _LEAST + draw.randrange(_MORE)
-            run(_storm(server, writers, lambda writer: writer.batch(levels, item_ids), enough))
-            toll.kills += 1
-            toll.restart_seconds.append(server.start())
+            run(
+                _write_until_killed(
+                    server, writers, lambda writer: writer.batch(levels, item_ids), enough
+                )
+            )
+            counts.kills += 1
+            counts.restart_seconds.append(server.start())
             for writer, held in zip(writers, run(_held(server, writers)), strict=True):
                 lost, half = writer.judge(held)
-                toll.acknowledged += len(writer.acknowledged) * _BATCH
-                toll.lost += lost * _BATCH
-                toll.half_there += half
+                counts.acknowledged += len(writer.acknowledged) * _BATCH
+                counts.lost += lost * _BATCH
+                counts.incomplete += half
     finally:
         server.stop()
     return {
-        "kills": toll.kills,
-        "kills_acknowledged": toll.acknowledged,
-        "kills_lost": toll.lost,
-        "kills_half_there": toll.half_there,
-        "kills_restart_seconds": max(toll.restart_seconds, default=None),
+        "kills": counts.kills,
+        "kills_acknowledged": counts.acknowledged,
+        "kills_lost": counts.lost,
+        "kills_incomplete": counts.incomplete,
+        "kills_restart_seconds": max(counts.restart_seconds, default=None),
     }
 
 
-async def _storm(
-    server: Server, writers: list[Writer], batch: Callable[[Writer], Any], enough: int
+async def _write_until_killed(
+    server: Server, writers: list[BatchWriter], batch: Callable[[BatchWriter], Any], enough: int
 ) -> None:
     """Write from all sides, until there is enough of it and the server is killed.
 
@@ -129,7 +133,7 @@ async def _storm(
         ServerError: it ended before, by itself.
     """
 
-    async def write(writer: Writer) -> None:
+    async def write(writer: BatchWriter) -> None:
         try:
             connection = await Connection.open(*server.address)
             while True:
@@ -149,7 +153,7 @@ async def _storm(
     await asyncio.gather(*writing)
 
 
-async def _held(server: Server, writers: list[Writer]) -> list[list[int]]:
+async def _held(server: Server, writers: list[BatchWriter]) -> list[list[int]]:
     """The timestamps of the ratings of each."""
     connection = await Connection.open(*server.address)
     found = []

@@ -19,10 +19,10 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Pages:
+class PagedArray:
     """An immutable array of `length` rows, kept in pages.
 
-    >>> old = Pages.of(np.arange(3))
+    >>> old = PagedArray.of(np.arange(3))
     >>> new = old.grown(5).changed(np.array([1, 4]), np.array([7, 9]))
     >>> old.whole().tolist(), new.whole().tolist()
     ([0, 1, 2], [0, 7, 2, 0, 9])
@@ -32,7 +32,7 @@ class Pages:
     length: int
 
     @classmethod
-    def of(cls, array: Array) -> "Pages":
+    def of(cls, array: Array) -> "PagedArray":
         """The pages of an array; they are its own memory as long as nothing changes."""
         if not len(array):
             return cls((_blank(array),), 0)
@@ -64,19 +64,19 @@ class Pages:
         """All rows in one array."""
         return np.concatenate(self.pages)[: self.length]
 
-    def grown(self, length: int) -> "Pages":
+    def grown(self, length: int) -> "PagedArray":
         """The next version, with zeros at its end."""
         missing = -(-length // PAGE) - len(self.pages)
-        return Pages((*self.pages, *(_blank(self.pages[0]) for _ in range(missing))), length)
+        return PagedArray((*self.pages, *(_blank(self.pages[0]) for _ in range(missing))), length)
 
-    def changed(self, indices: Array, rows: Array) -> "Pages":
+    def changed(self, indices: Array, rows: Array) -> "PagedArray":
         """The next version, with other rows at distinct indices."""
         pages, numbers = list(self.pages), indices // PAGE
         for page in np.unique(numbers).tolist():
             here = numbers == page
             pages[page] = pages[page].copy()
             pages[page][indices[here] - page * PAGE] = rows[here]
-        return Pages(tuple(pages), self.length)
+        return PagedArray(tuple(pages), self.length)
 
 
 def _blank(like: Array) -> Array:

@@ -6,8 +6,8 @@ from http import HTTPStatus
 
 from evichain.ratings.ids import Id
 from evichain.service.bench.client import Answer, Connection, encoded
-from evichain.service.bench.mix import Mix, ask_by, list_path, put
-from evichain.service.bench.process import ServerError
+from evichain.service.bench.request_mix import RequestMix, guest_request, list_path, put
+from evichain.service.bench.server_process import ServerError
 
 _TIMES = 5
 _CLOSE = 1e-4
@@ -16,20 +16,20 @@ _STUCK = 300
 """Seconds without any progress; a portion takes less, on any data it has been tried with."""
 
 
-async def visible(address: tuple[str, int], mix: Mix) -> bool:
+async def ratings_are_visible(address: tuple[str, int], mix: RequestMix) -> bool:
     """Whether someone new who rates one thing after another gets another list each time, and, when
     all has settled, the one that anyone with these ratings gets."""
     connection = await Connection.open(*address)
-    user, own, before = mix.newcomer(), dict[Id, float](), dict[str, float]()
+    user, own, before = mix.new_user(), dict[Id, float](), dict[str, float]()
     try:
         for item, rating in mix.own(_TIMES):
             own[item] = rating
             if (await connection.ask(put(user, item, rating))).status != HTTPStatus.OK:
                 return False
             next_one = _listed(await connection.ask(encoded("GET", list_path(user))))
-            await until_settled(address)
+            await until_refreshed(address)
             found = _listed(await connection.ask(encoded("GET", list_path(user))))
-            expected = _listed(await connection.ask(ask_by(list(own.items()))))
+            expected = _listed(await connection.ask(guest_request(list(own.items()))))
             if next_one == before or not _alike(found, expected):
                 return False
             before = found
@@ -38,7 +38,7 @@ async def visible(address: tuple[str, int], mix: Mix) -> bool:
     return True
 
 
-async def until_settled(address: tuple[str, int]) -> float:
+async def until_refreshed(address: tuple[str, int]) -> float:
     """The seconds until everyone's embedding is as the ratings make it."""
     connection, begun = await Connection.open(*address), time.perf_counter()
     reached, since = -1, begun
@@ -46,10 +46,10 @@ async def until_settled(address: tuple[str, int]) -> float:
         while True:
             found = (await connection.ask(encoded("GET", "/v1/overview"))).json()
             now = time.perf_counter()
-            if found["settled"] == found["version"]:
+            if found["refreshed_version"] == found["version"]:
                 return now - begun
-            if found["settled"] > reached:
-                reached, since = found["settled"], now
+            if found["refreshed_version"] > reached:
+                reached, since = found["refreshed_version"], now
             elif now - since > _STUCK:
                 raise ServerError(
                     f"the server has not settled anything for {_STUCK} s",
@@ -63,7 +63,7 @@ async def until_settled(address: tuple[str, int]) -> float:
 def _listed(answer: Answer) -> dict[str, float]:
     if answer.status != HTTPStatus.OK:
         return {}
-    return {one["item"]: one["estimate"] for one in answer.json()["items"]}
+    return {one["item"]: one["estimate"] for one in answer.json()["recommendations"]}
 
 
 def _alike(found: dict[str, float], expected: dict[str, float]) -> bool:

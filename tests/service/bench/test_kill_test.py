@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 from evichain import REC
-from evichain.service.bench import storm
-from evichain.service.bench.mix import Written
-from evichain.service.bench.process import Server, ServerError
+from evichain.service.bench import kill_test
+from evichain.service.bench.kill_test import BatchWriter, kill_while_writing
+from evichain.service.bench.request_mix import SentRating
 from evichain.service.bench.serve import kept
-from evichain.service.bench.storm import Writer, weather
+from evichain.service.bench.server_process import Server, ServerError
 from evichain.service.store import open_store
 
 KILLS = int(os.environ.get("EVICHAIN_KILLS", "3"))
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgres"])
-def test_killed_in_a_storm_of_writes(
+def test_no_acknowledged_write_is_lost_when_the_server_is_killed(
     backend: str, model: REC, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     url = f"sqlite:///{tmp_path / 'ratings.db'}"
@@ -34,16 +34,16 @@ def test_killed_in_a_storm_of_writes(
         store.import_ratings(table)
     model.save(tmp_path / "model")
     server = Server(tmp_path / "model", url, tmp_path / "log")
-    found = weather(server, table, KILLS)
+    found = kill_while_writing(server, table, KILLS)
     assert found["kills"] == KILLS
     assert found["kills_acknowledged"] >= KILLS * 20
-    assert (found["kills_lost"], found["kills_half_there"]) == (0, 0)
+    assert (found["kills_lost"], found["kills_incomplete"]) == (0, 0)
     with open_store(url, create=False) as store:
         assert store.counts().ratings >= len(table)
 
 
 def test_what_is_lost_or_half_there_is_found() -> None:
-    more, again = Writer(1, again=False), Writer(2, again=True)
+    more, again = BatchWriter(1, again=False), BatchWriter(2, again=True)
     for writer in (more, again):
         for _ in range(4):
             writer.batch([1.0, 5.0], integers=True)
@@ -62,24 +62,24 @@ def test_a_server_that_ends_by_itself_is_not_waited_for(
     url = str(tmp_path / "ratings.db")
     model.save(tmp_path / "model")
     server = Server(tmp_path / "model", url, tmp_path / "log")
-    monkeypatch.setattr(storm, "_LEAST", 10**9)
-    batch = Writer.batch
+    monkeypatch.setattr(kill_test, "_LEAST", 10**9)
+    batch = BatchWriter.batch
 
-    def last(self: Writer, levels: list[float], integers: bool) -> dict[str, Any]:
+    def last(self: BatchWriter, levels: list[float], integers: bool) -> dict[str, Any]:
         if self.sent == 3:
             server.kill()
         return batch(self, levels, integers)
 
-    monkeypatch.setattr(Writer, "batch", last)
+    monkeypatch.setattr(BatchWriter, "batch", last)
     with pytest.raises(ServerError, match="ended while it was written to"):
-        weather(server, model.graph.to_ratings(), 1)
+        kill_while_writing(server, model.graph.to_ratings(), 1)
 
 
 def test_ratings_that_32_bits_do_not_hold_exactly_are_not_taken_for_lost(tmp_path: Path) -> None:
     url, rating = str(tmp_path / "ratings.db"), float(np.float32(3.7))
     with open_store(url) as store:
         store.put([(1, 1, rating), (1, 2, 4.0)])
-    written = [Written(1, 1, rating), Written(1, 2, rating), Written(1, 3, rating)]
+    written = [SentRating(1, 1, rating), SentRating(1, 2, rating), SentRating(1, 3, rating)]
     assert kept(url, written) == (3, 2)
 
 

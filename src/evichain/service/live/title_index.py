@@ -1,4 +1,4 @@
-"""Titles of items, and the search for them."""
+"""TitleIndex of items, and the search for them."""
 
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -16,10 +16,10 @@ def folded(text: str) -> str:
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
-class Titles:
+class TitleIndex:
     """What items are called; immutable, so that any thread may search it.
 
-    >>> titles = Titles.of({1: "Toy Story (1995)", 2: "GoldenEye (1995)", 3: "The Story of Us"})
+    >>> titles = TitleIndex.of({1: "Toy Story (1995)", 2: "GoldenEye (1995)", 3: "The Story of Us"})
     >>> titles.search("story", 9, popularity=lambda item: item)
     [3, 1]
     >>> titles.search("95 GOLD", 9, popularity=lambda item: item)
@@ -32,13 +32,13 @@ class Titles:
         self._entries = entries
 
     @classmethod
-    def of(cls, titles: Mapping[Id, str]) -> "Titles":
+    def of(cls, titles: Mapping[Id, str]) -> "TitleIndex":
         return cls({str(item): (item, title, folded(title)) for item, title in titles.items()})
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def changed(self, titles: Mapping[Id, str | None]) -> "Titles":
+    def changed(self, titles: Mapping[Id, str | None]) -> "TitleIndex":
         """With other titles of some items; None takes one away."""
         entries = dict(self._entries)
         for item, title in titles.items():
@@ -46,7 +46,7 @@ class Titles:
                 entries.pop(str(item), None)
             else:
                 entries[str(item)] = (item, title, folded(title))
-        return Titles(entries)
+        return TitleIndex(entries)
 
     def title(self, item: Id) -> str:
         """The title of an item, or its id as text."""

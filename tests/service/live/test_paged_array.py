@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evichain.service.live.pages import PAGE, Pages
+from evichain.service.live.paged_array import PAGE, PagedArray
 
 edits = st.dictionaries(st.integers(0, 3 * PAGE), st.integers(-9, 9), max_size=8)
 
@@ -12,7 +12,7 @@ edits = st.dictionaries(st.integers(0, 3 * PAGE), st.integers(-9, 9), max_size=8
 @given(st.integers(0, 2 * PAGE + 3), st.lists(edits, max_size=5))
 def test_versions_are_arrays_of_their_own(length: int, changes: list[dict[int, int]]) -> None:
     array = np.arange(length)
-    versions, expected = [Pages.of(array)], [array.copy()]
+    versions, expected = [PagedArray.of(array)], [array.copy()]
     for change in changes:
         whole = expected[-1].copy()
         needed = max([len(whole), *(index + 1 for index in change)])

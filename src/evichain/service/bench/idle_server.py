@@ -1,6 +1,6 @@
-"""A server that does nothing, to see how much load can be made: every request gets the same bytes.
+"""A server that does nothing, to measure the load generator alone.
 
-usage: python -m evichain.service.bench.idle    (says its port on stdout; ends with its stdin)
+usage: python -m evichain.service.bench.idle_server    (prints its port; ends with its stdin)
 """
 
 import asyncio
@@ -11,7 +11,7 @@ _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class Idle(asyncio.Protocol):
-    """Answers whatever comes; a request of the load fits into one packet."""
+    """Answers every packet; a request fits into one."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -21,7 +21,7 @@ class Idle(asyncio.Protocol):
 
 
 async def main() -> None:
-    """Serve until nobody is there any more."""
+    """Serve until stdin is closed."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(Idle, "127.0.0.1", 0)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
