@@ -61,7 +61,7 @@ def test_json_is_all_there_is_on_stdout(
     out, err = process.communicate()
     assert process.returncode == 0, err
     assert out.count("\n") == 1
-    assert json.loads(out)["test_ratings"] > 0
+    assert json.loads(out)["test"]["ratings"] > 0
     assert "Training" in err
 
 

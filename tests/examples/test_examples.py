@@ -40,7 +40,7 @@ def test_quickstart_ends_with_the_reasons_for_the_best_of_the_list(
 def test_newcomers_are_estimated_better_with_ratings_than_without(
     data: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run("cold_start_share", data, **SMALL)
+    run("newcomers", data, **SMALL)
     errors = [float(e) for e in re.findall(r"each: ([\d.]+)", capsys.readouterr().out)]
     assert len(errors) == 5
     assert errors[-1] < errors[0] / 2

@@ -68,10 +68,10 @@ class Neighbours:
 
     def predict(self, users: Any, items: Any) -> Any:
         self._require_fit()
-        if isinstance(users, int | str):
+        if isinstance(users, int | str) and isinstance(items, int | str):
             return self._one(users, items)
-        users, items = np.asarray(users).tolist(), np.asarray(items).tolist()
-        found = [self._one(*pair) for pair in zip(users, items, strict=True)]
+        pairs = np.broadcast(np.asarray(users, object), np.asarray(items, object))
+        found = [self._one(*pair) for pair in pairs]
         estimates = np.array([one.estimate for one in found], np.float32)
         return Predictions(estimates, [one.reason for one in found])
 
@@ -238,6 +238,12 @@ def half_told(self: Neighbours, right: Any, user: Any, item: Any) -> Trace:
     return replace(found, user=replace(found.user, pieces=found.user.pieces[1:]))
 
 
+def one_to_one(self: Any, right: Any, users: Any, items: Any) -> Any:
+    if np.shape(users) != np.shape(items):
+        raise ValueError("as many of both")
+    return right(users, items)
+
+
 BROKEN: list[tuple[str, type[Neighbours]]] = [
     ("check_protocol", method("fit", lambda self, right, *a, **k: right(*a, **k) and None)),
     ("check_params", method("get_params", lambda self, right, **k: {"shrink": self.shrink + 1})),
@@ -248,6 +254,7 @@ BROKEN: list[tuple[str, type[Neighbours]]] = [
     ("check_answers_are_own", Hoarder),
     ("check_scalars_and_arrays", method("predict", wide)),
     ("check_scalars_and_arrays", method("_one", lambda self, right, *pair: right(*pair).estimate)),
+    ("check_broadcasting", method("predict", one_to_one)),
     ("check_lengths", method("predict", as_many_as_match)),
     (
         "check_ids",

@@ -235,15 +235,15 @@ def _parts(trainer: Trainer) -> tuple[Pool, Policy, TrainingSettings]:
     return trainer.pool, trainer.policy, trainer.settings
 
 
-def test_the_doubt_does_not_shorten_what_estimates_learn() -> None:
-    """With a gradient limit, whatever the doubt has to learn, the rest learns the same."""
-    sure, doubtful = a_plus_trainer(), a_plus_trainer()
+def test_the_std_does_not_shorten_what_estimates_learn() -> None:
+    """With a gradient limit, whatever the std has to learn, the rest learns the same."""
+    first, second = a_plus_trainer(), a_plus_trainer()
     with torch.no_grad():
-        for layer in doubtful.chain.head.log_stds:
+        for layer in second.chain.head.log_stds:
             assert isinstance(layer, torch.nn.Linear)
             layer.bias.fill_(-6.0)
-    for trainer in (sure, doubtful):
+    for trainer in (first, second):
         trainer._step(make_batch(*_parts(trainer), 0))
-    for name, value in sure.chain.named_parameters():
-        if not name.startswith("head.doubts"):
-            assert torch.equal(value, doubtful.chain.get_parameter(name)), name
+    for name, value in first.chain.named_parameters():
+        if not name.startswith("head.log_stds"):
+            assert torch.equal(value, second.chain.get_parameter(name)), name
