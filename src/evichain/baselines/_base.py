@@ -19,7 +19,7 @@ from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
 from evichain.ranking import highest
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
-from evichain.ratings.inputs import as_ratings, as_source
+from evichain.ratings.inputs import as_source
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import checked
@@ -213,4 +213,6 @@ class Baseline(ABC, Generic[Chosen]):
         for row in np.flatnonzero((users == UNKNOWN) | (items == UNKNOWN)).tolist():
             unknown = [side for side in Side if index[side][row] == UNKNOWN]
             reasons[row] = "; ".join(f"unknown {s.noun} {asked[s][row]!r}" for s in unknown)
-        return Predictions(estimates, reasons, users=asked[Side.USER], items=asked[Side.ITEM], title_of=graph.title)
+        return Predictions(
+            estimates, reasons, users=asked[Side.USER], items=asked[Side.ITEM], title_of=graph.title
+        )
