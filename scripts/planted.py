@@ -40,7 +40,7 @@ def main(made: Path, graph: Graph) -> dict[str, float]:
     names = ("ratings", "users", "items", "rank", "noise", "seed")
     truth = planted.Synthetic(**{name: card[name] for name in names})
     chosen = settings_for("plus", ratings=len(graph))
-    material = prepare(graph, (1, 1), chosen.validation, chosen.seed)
+    material = prepare(graph, (1, 1), chosen.training.validation, chosen.training.seed)
     assert material.validation is not None
     users, items, ratings = material.validation
     taste = planted.TASTE / math.sqrt(max(truth.rank, 1))

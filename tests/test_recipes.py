@@ -8,11 +8,15 @@ from evichain.recipes import RECIPES, settings_for
 
 def test_the_paper_recipe_is_the_papers_standard_configuration() -> None:
     settings = settings_for("paper")
-    assert (settings.prototype_users, settings.prototype_items) == (50, 50)
-    assert (settings.evidence_limit, settings.max_depth, settings.width) == (80, 4, 200)
-    assert (settings.batch_size, settings.learning_rate) == (1000, 1e-3)
-    assert (settings.regularization, settings.iterations) == (1e-5, 2000)
-    assert not settings.hide_targets
+    assert settings.chain.prototype_counts == (50, 50)
+    assert (settings.policy.evidence_limit, settings.policy.max_depth, settings.chain.width) == (
+        80,
+        4,
+        200,
+    )
+    assert (settings.training.batch_size, settings.training.learning_rate) == (1000, 1e-3)
+    assert (settings.training.regularization, settings.training.iterations) == (1e-5, 2000)
+    assert not settings.training.hide_targets
     assert settings.policy.model_dump().items() <= settings.model_dump().items()
     assert settings.chain.model_dump().items() <= settings.model_dump().items()
     assert settings.training.model_dump().items() <= settings.model_dump().items()

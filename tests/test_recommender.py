@@ -228,17 +228,17 @@ def test_saving_replaces_a_model_but_nothing_else(model: REC, tmp_path: Path) ->
     model.save(tmp_path / "m")
     assert sorted(p.name for p in tmp_path.iterdir()) == [".m.old", "m"]
     (tmp_path / "m" / "notes.txt").write_text("precious")
-    with pytest.raises(ModelError, match="something else than a model"):
+    with pytest.raises(ModelError, match="something other than a model"):
         model.save(tmp_path / "m")
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "model.json").write_text("{}")
     (tmp_path / "thesis" / "chapter.txt").write_text("precious")
-    with pytest.raises(ModelError, match="something else than a model"):
+    with pytest.raises(ModelError, match="something other than a model"):
         model.save(tmp_path / "thesis")
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "precious"
 
 
-def test_models_of_an_earlier_version_load(model: REC, tmp_path: Path) -> None:
+def test_models_of_another_version_with_the_same_format_load(model: REC, tmp_path: Path) -> None:
     model.save(tmp_path / "m")
     card = tmp_path / "m" / "model.json"
     told = json.loads(card.read_text())
@@ -309,10 +309,10 @@ def test_other_amounts_of_evidence() -> None:
     model = small_plus().fit(planted_blocks())
     users, items = planted_blocks().frame["user_id"], planted_blocks().frame["item_id"]
     own = model.predict(users, items).estimates
-    same = model.with_evidence(model.settings.evidence_limit)
+    same = model.with_evidence(model.settings.policy.evidence_limit)
     assert np.array_equal(same.predict(users, items).estimates, own)
     everything = model.with_evidence()
-    assert everything.settings.evidence_limit == len(model.graph)
+    assert everything.settings.policy.evidence_limit == len(model.graph)
     assert not np.array_equal(everything.predict(users, items).estimates, own)
     assert np.array_equal(model.predict(users, items).estimates, own)
 

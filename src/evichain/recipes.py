@@ -1,10 +1,11 @@
-"""Recipes: named sets of settings, and how a user's own are laid over them."""
+"""Recipes: named sets of settings, which a user's own settings override."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Self, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError
 
 from evichain.errors import SettingsError
 from evichain.evidence.policy import Policy
@@ -14,34 +15,42 @@ from evichain.training.settings import TrainingSettings
 Kind = TypeVar("Kind", bound=BaseModel)
 
 
-class Settings(Policy, ChainSettings, TrainingSettings):
-    """All settings of a recommender: the policy, the chain and its training."""
+@dataclass(frozen=True)
+class Settings:
+    """All settings of a recommender, in three parts; no two parts share a name."""
 
-    @model_validator(mode="after")
-    def _parts_fit_together(self) -> Self:
-        if self.generator == "channels":
-            if self.cycle_blocking:
-                raise ValueError("channels know no cycle_blocking; switch it off")
-            if not (self.ridge_channel or self.residual_channel or self.presence_channel):
-                raise ValueError("a generator by channels needs at least one of them")
-            if self.pretrain_iterations:
-                raise ValueError("channels know no pretrain_iterations; set it to 0")
-        return self
+    policy: Policy
+    """The part that limits the evidence."""
+    chain: ChainSettings
+    """The part that shapes the model."""
+    training: TrainingSettings
+    """The part that says how it is trained."""
 
-    @property
-    def policy(self) -> Policy:
-        """The part that limits the evidence."""
-        return Policy(**self.model_dump(include=set(Policy.model_fields)))
+    def __post_init__(self) -> None:
+        if self.chain.generator == "channels":
+            if self.policy.cycle_blocking:
+                raise _misfit("channels do not support cycle_blocking; switch it off")
+            if not (self.chain.ridge_channel or self.chain.presence_channel):
+                raise _misfit("a generator by channels needs at least one channel")
+            if self.training.pretrain_iterations:
+                raise _misfit("channels do not support pretrain_iterations; set it to 0")
 
-    @property
-    def chain(self) -> ChainSettings:
-        """The part that shapes the model."""
-        return ChainSettings(**self.model_dump(include=set(ChainSettings.model_fields)))
+    def model_dump(self) -> dict[str, Any]:
+        """All settings by name, as pydantic's method of this name gives those of one part."""
+        parts = (self.policy, self.chain, self.training)
+        return {name: value for part in parts for name, value in part.model_dump().items()}
 
-    @property
-    def training(self) -> TrainingSettings:
-        """The part that says how it is trained."""
-        return TrainingSettings(**self.model_dump(include=set(TrainingSettings.model_fields)))
+
+PARTS: Mapping[str, type[BaseModel]] = {
+    "policy": Policy,
+    "chain": ChainSettings,
+    "training": TrainingSettings,
+}
+SETTING_NAMES: Sequence[str] = tuple(name for part in PARTS.values() for name in part.model_fields)
+
+
+def _misfit(what: str) -> SettingsError:
+    return SettingsError(what, where="settings")
 
 
 PLUS: Mapping[str, Any] = {
@@ -77,47 +86,50 @@ PLUS: Mapping[str, Any] = {
     "patience": 8,
 }
 RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "paper": {}}
-"""What each recipe changes in the defaults, which are those of the paper."""
+"""What each recipe changes in the defaults; the defaults are those of the paper."""
 
 
 def settings_for(recipe: str, *, ratings: int | None = None, **changes: Any) -> Settings:
     """The settings of a recipe with these changes.
 
     Args:
-        ratings: how many there are to learn from, where that is known already.
+        ratings: how many there are to train on, if that is known already.
 
-    >>> settings_for("paper", evidence_limit=40).evidence_limit
+    >>> settings_for("paper", evidence_limit=40).policy.evidence_limit
     40
-    >>> settings_for("plus", validation="0").patience
+    >>> settings_for("plus", validation="0").training.patience
     0
-    >>> [settings_for("plus", ratings=count).iterations for count in (10**4, 10**6, 10**8)]
+    >>> sizes = (10**4, 10**6, 10**8)
+    >>> [settings_for("plus", ratings=count).training.iterations for count in sizes]
     [300, 1000, 500]
-    >>> [settings_for("plus", ratings=count).newcomers for count in (10**4, 10**6, 10**8)]
+    >>> [settings_for("plus", ratings=count).training.cold_start_share for count in sizes]
     [0.0, 0.05, 0.05]
-    >>> [settings_for("plus", ratings=count).evidence_limit for count in (10**4, 10**6, 10**8)]
+    >>> [settings_for("plus", ratings=count).policy.evidence_limit for count in sizes]
     [512, 512, 2048]
     """
     if recipe not in RECIPES:
         raise SettingsError(f"no recipe {recipe!r}", right=f"Choose one of: {', '.join(RECIPES)}.")
     adapted = _adapted(ratings) if ratings is not None and recipe in ADAPTIVE else {}
     given = {**RECIPES[recipe], **adapted, **changes}
-    if "patience" not in changes and not checked(Settings, {**given, "patience": 0}).validation:
-        given["patience"] = 0  # there is nothing to be patient about
-    return checked(Settings, given)
+    _check_names(given, SETTING_NAMES)
+    if "patience" not in changes and not _part("training", {**given, "patience": 0}).validation:
+        given["patience"] = 0  # there are no validation ratings to watch
+    return Settings(**{name: _part(name, given) for name in PARTS})
+
+
+def _part(name: str, given: Mapping[str, Any]) -> Any:
+    """One part of the settings, from those of all parts."""
+    kind = PARTS[name]
+    return checked(kind, {field: given[field] for field in kind.model_fields if field in given})
 
 
 def checked(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
-    """Settings of a kind, or an error that names the one that is wrong.
+    """Settings of a kind; an error names the setting that is wrong.
 
     >>> checked(Policy, {"max_depth": 3}).max_depth
     3
     """
-    unknown = sorted(set(given) - set(kind.model_fields))
-    if unknown:
-        raise SettingsError(
-            f"no setting {unknown[0]!r}",
-            right=f"Settings are: {', '.join(sorted(kind.model_fields))}.",
-        )
+    _check_names(given, kind.model_fields)
     try:
         return kind(**given)
     except ValidationError as error:
@@ -129,14 +141,23 @@ def checked(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
         ) from None
 
 
-def _adapted(ratings: int) -> dict[str, Any]:
-    """Few ratings are learned by heart soon, unless much evidence is hidden; many take longer.
+def _check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise SettingsError(
+            f"no setting {unknown[0]!r}", right=f"Settings are: {', '.join(sorted(known))}."
+        )
 
-    Where little is hidden, hardly anyone would have but a few, so some are taken for newcomers.
-    Beyond a million, entities have more evidence than fewer ratings would give them, and it pays
-    to use it; so that a step does not take ever longer, its ratings are of fewer users then, and
-    the crowd that may be evidence in it stays as large as it is. A look at the validation ratings
-    uses all evidence, so there are fewer of them.
+
+def _adapted(ratings: int) -> dict[str, Any]:
+    """The settings that depend on how many ratings there are.
+
+    A model overfits few ratings soon, unless much of the evidence is hidden; many ratings take
+    more steps. Where little is hidden, hardly any entity in a batch has few ratings, so some
+    entities are truncated to a few, to simulate cold start. Beyond a million ratings, entities
+    have more evidence, and using more of it pays. To bound the time of a step, its ratings then
+    come from fewer users, and the entity sample stays as large as it is. Validation uses all
+    evidence, so it is done less often.
     """
     size = math.log10(max(ratings, 1))
     few, many, huge = (min(max(step, 0.0), 1.0) for step in (4.7 - size, size - 5, size - 6))

@@ -26,7 +26,7 @@ from evichain.answering.asker import (
 )
 from evichain.answering.graph_backend import GraphBackend
 from evichain.answering.many import lists_for_users
-from evichain.errors import DataError, ModelError, NotFittedError, SettingsError, UnknownEntityError
+from evichain.errors import DataError, NotFittedError, SettingsError, UnknownEntityError
 from evichain.evaluation import Evaluation, ListMetrics, evaluate, list_metrics
 from evichain.evaluation.scoring import ScoreBlock
 from evichain.evidence.pool import Pool
@@ -46,7 +46,7 @@ from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.inputs import as_later, as_source
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
-from evichain.recipes import Settings, settings_for
+from evichain.recipes import SETTING_NAMES, settings_for
 from evichain.saving import Saved, load_model, save_model
 from evichain.training.device import device_named
 from evichain.training.trainer import Trainer
@@ -63,7 +63,7 @@ class REC:
 
     Args:
         recipe: a named set of settings: "plus", or "paper" for the paper's own form.
-        settings: any of `evichain.recipes.Settings`, in place of the recipe's; None leaves one
+        settings: any of `evichain.recipes.SETTING_NAMES`, in place of the recipe's; None leaves one
             to the recipe.
 
     >>> from evichain.testing import planted_blocks
@@ -88,7 +88,7 @@ class REC:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The recipe and all settings, by name; None for what is left to the recipe."""
-        return {"recipe": self.recipe, **dict.fromkeys(Settings.model_fields), **self._given}
+        return {"recipe": self.recipe, **dict.fromkeys(SETTING_NAMES), **self._given}
 
     def set_params(self, **changes: Any) -> Self:
         """Change settings; they hold from the next `fit`."""
@@ -131,17 +131,19 @@ class REC:
         source = as_source(ratings)
         settings = settings_for(self.recipe, ratings=len(source), **self._given)
         self.settings = settings
-        counts = settings.prototype_users, settings.prototype_items
-        material = prepare(source, counts, settings.validation, settings.seed)
+        counts = settings.chain.prototype_counts
+        material = prepare(source, counts, settings.training.validation, settings.training.seed)
         pool = material.pool
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(settings.seed)
-            chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
+            torch.manual_seed(settings.training.seed)
+            chain = Chain.for_pool(settings.chain, pool, settings.policy.max_depth)
         trainer = Trainer(
             chain, pool, settings.policy, settings.training, material.validation, device=place
         )
         shown = progress and trainer.team.leads
-        with progress_bar("Training", settings.iterations, enabled=shown, unit="steps") as bar:
+        with progress_bar(
+            "Training", settings.training.iterations, enabled=shown, unit="steps"
+        ) as bar:
 
             def after(step: int, values: dict[str, float]) -> None:
                 fields = {name.removesuffix("_rmse"): value for name, value in values.items()}
@@ -159,7 +161,7 @@ class REC:
             "steps": done.step,
             "seconds": round(done.seconds, 3),
             # Of the state that was kept: with patience the best one, without it the last.
-            "validation_rmse": done.best_rmse if settings.patience else done.last_rmse,
+            "validation_rmse": done.best_rmse if settings.training.patience else done.last_rmse,
         }
         return self
 
@@ -384,12 +386,12 @@ class REC:
         settings = backend.settings.model_dump()
         saved = Saved(
             recipe=self._fitted[0],
-            settings=settings,
-            # As they were understood, which JSON can say: numbers of NumPy it cannot.
+            settings=backend.settings,
+            # As validated: JSON cannot hold NumPy's numbers.
             given={name: settings[name] for name in self._fitted[1]},
             prototypes=backend.pool.ids,
             training=self.training,
-            weights=dict(backend.chain.state_dict()),
+            chain=backend.chain,
             graph=backend.graph,
         )
         save_model(saved, Path(path))
@@ -398,19 +400,10 @@ class REC:
     def load(cls, path: str | Path) -> Self:
         """Read a model folder; the graph is mapped into memory as it is needed."""
         saved = load_model(Path(path))
-        try:
-            model = cls(saved.recipe, **saved.given)
-            model.settings = settings_for(saved.recipe, **saved.settings)
-            pool = Pool.of(saved.graph, saved.prototypes)
-            chain = Chain.for_pool(model.settings.chain, pool, model.settings.max_depth)
-            chain.load_state_dict(saved.weights)
-        except (SettingsError, RuntimeError, TypeError) as error:
-            raise ModelError(
-                f"the model does not fit this version ({str(error).splitlines()[0]})",
-                where=str(path),
-                right="Use the version of evichain that wrote it, or train it again.",
-            ) from error
-        model._state = GraphBackend(chain, pool, model.settings)
+        model = cls(saved.recipe, **saved.given)
+        model.settings = saved.settings
+        pool = Pool.of(saved.graph, saved.prototypes)
+        model._state = GraphBackend(saved.chain, pool, model.settings)
         model.training = saved.training
         return model
 
@@ -453,5 +446,5 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in settings.items()
-        if value is not None or name not in Settings.model_fields
+        if value is not None or name not in SETTING_NAMES
     }

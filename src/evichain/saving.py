@@ -10,15 +10,16 @@ from typing import Any
 from polars.exceptions import PolarsError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor
 
 from evichain.atomic_write import beside
-from evichain.errors import ModelError
+from evichain.errors import ModelError, SettingsError
+from evichain.model.chain import Chain
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
+from evichain.recipes import SETTING_NAMES, Settings, settings_for
 from evichain.tensors import write_tensors
 
-_FORMAT = 1
+_FORMAT = 2
 _CARD = "model.json"
 _WEIGHTS = "model.safetensors"
 _GRAPH = "graph"
@@ -26,25 +27,31 @@ _GRAPH = "graph"
 
 @dataclass(frozen=True)
 class Saved:
-    """What a model folder holds; of its settings, `given` are those not left to the recipe."""
+    """What a model folder holds.
+
+    Attributes:
+        given: the settings that the user gave; the recipe chose the others.
+        prototypes: the ids of the prototype users and items.
+        training: facts about the training, such as how many steps it took.
+    """
 
     recipe: str
-    settings: dict[str, Any]
+    settings: Settings
     given: dict[str, Any]
     prototypes: tuple[Sequence[Id], Sequence[Id]]
     training: dict[str, Any]
-    weights: dict[str, Tensor]
+    chain: Chain
     graph: Graph
 
 
 def save_model(saved: Saved, path: Path) -> None:
-    """Write a model folder beside its final name, then rename it; an older model gives way."""
+    """Write a model folder beside its final name, then rename it; an existing model is replaced."""
     path = path.absolute()
     if path.exists() and not _holds_only_a_model(path):
         raise ModelError(
-            "there is something else than a model here",
+            "this path holds something other than a model",
             where=str(path),
-            right="Choose a path that is free or holds a model to replace.",
+            right="Choose a free path, or one that holds a model to replace.",
         )
     try:
         with beside(path) as made:
@@ -54,18 +61,18 @@ def save_model(saved: Saved, path: Path) -> None:
         raise ModelError(
             f"the model cannot be written ({getattr(error, 'strerror', None) or error})",
             where=str(path),
-            right="Choose a place that can be written to and has room.",
+            right="Choose a path that is writable and has room.",
         ) from error
 
 
 def _write(saved: Saved, folder: Path) -> None:
     saved.graph.save(folder / _GRAPH)
-    write_tensors(saved.weights, folder / _WEIGHTS)
+    write_tensors(saved.chain.state_dict(), folder / _WEIGHTS)
     card = {
         "format": _FORMAT,
         "evichain": version("evichain"),
         "recipe": saved.recipe,
-        "settings": saved.settings,
+        "settings": saved.settings.model_dump(),
         "given": saved.given,
         "prototypes": {"user": list(saved.prototypes[0]), "item": list(saved.prototypes[1])},
         "training": saved.training,
@@ -83,28 +90,25 @@ def _holds_only_a_model(path: Path) -> bool:
 
 
 def load_model(path: Path) -> Saved:
-    """Read a model folder."""
+    """Read a model folder and rebuild its chain; the one place that does."""
     try:
         card = json.loads((path / _CARD).read_text(encoding="utf-8"))
+        _check_format(card, path)
         if not (path / _WEIGHTS).exists():
             raise ModelError(
                 f"the model has no weights: {_WEIGHTS} is missing",
                 where=str(path),
                 right="Train or copy it again.",
             )
-        if card["format"] != _FORMAT:
-            raise ModelError(
-                f"model format {card['format']} is not {_FORMAT}",
-                where=str(path),
-                right="Use the version of evichain that wrote it, or train it again.",
-            )
+        settings = settings_for(card["recipe"], **card["settings"])
+        weights = load_file(path / _WEIGHTS)
         return Saved(
             recipe=card["recipe"],
-            settings=dict(card["settings"]),
-            given=dict(card.get("given", card["settings"])),
+            settings=settings,
+            given=dict(card["given"]),
             prototypes=(card["prototypes"]["user"], card["prototypes"]["item"]),
             training=dict(card["training"]),
-            weights=load_file(path / _WEIGHTS),
+            chain=Chain.from_weights(settings.chain, settings.policy.max_depth, weights),
             graph=Graph.load(path / _GRAPH),
         )
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -113,7 +117,30 @@ def load_model(path: Path) -> Saved:
             where=str(path),
             right="Give the folder that `evichain train --out` or `REC.save` wrote.",
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+    except (
+        SettingsError,
+        SafetensorError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RuntimeError,
+    ) as error:
+        what = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(
-            f"the model is damaged ({error})", where=str(path), right="Train or copy it again."
+            f"the model is damaged ({what})", where=str(path), right="Train or copy it again."
         ) from error
+
+
+def _check_format(card: dict[str, Any], path: Path) -> None:
+    """Refuse a model of another version, whose settings may mean something else."""
+    saved_by, found = card["evichain"], card.get("format", 1)
+    if found == _FORMAT and set(card["settings"]) == set(SETTING_NAMES):
+        return
+    which = "a later" if found > _FORMAT else "an earlier"
+    raise ModelError(
+        f"saved by {which} version of evichain ({saved_by}), which this version cannot read",
+        where=str(path),
+        right="Train the model again with this version, or use the version that saved it.",
+    )

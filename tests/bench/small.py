@@ -29,4 +29,4 @@ def small(recipe: str, **changes: Any) -> tuple[Chain, Pool, Settings]:
     settings = settings_for(recipe, **{**SMALL, "cycle_blocking": False, **changes})
     pool = Pool.most_rated(Graph.build(planted_blocks()), (6, 4))
     torch.manual_seed(0)
-    return Chain.for_pool(settings.chain, pool, settings.max_depth), pool, settings
+    return Chain.for_pool(settings.chain, pool, settings.policy.max_depth), pool, settings

@@ -24,9 +24,9 @@ def test_the_products_told_of_are_those_that_are_made(recipe: str) -> None:
     assert done.shapes
     assert told == Counter(done.shapes) + by_kernel
     # Those of regressions, of which every layer that is generated has one.
-    count = 2 * settings.max_depth if recipe == "plus" else 0
+    count = 2 * settings.policy.max_depth if recipe == "plus" else 0
     assert by_kernel.total() == count
-    assert all(shape[1:] == (settings.key_size,) * 2 for shape in by_kernel)
+    assert all(shape[1:] == (settings.chain.key_size,) * 2 for shape in by_kernel)
 
 
 def test_embeddings_are_in_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:

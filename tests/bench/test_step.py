@@ -29,7 +29,11 @@ def test_the_products_told_of_are_those_that_are_made(recipe: str, cycle_blockin
         chain.rows(plan)
     # Those of regressions are made by a kernel: each piece of evidence adds an outer product.
     regressions = [
-        (int(np.diff(block.layout.node_ptr).sum()), settings.key_size, settings.key_size)
+        (
+            int(np.diff(block.layout.node_ptr).sum()),
+            settings.chain.key_size,
+            settings.chain.key_size,
+        )
         for _, _, block in plan.upward()
         if recipe == "plus" and block.layout is not None and len(block.entities)
     ]
@@ -42,7 +46,7 @@ def test_the_products_told_of_are_those_that_are_made(recipe: str, cycle_blockin
 def test_the_recursion_has_the_loss_of_our_step(recipe: str) -> None:
     chain, pool, settings = small(recipe)
     batch = make_batch(pool, settings.policy, settings.training, 0)
-    ours, _ = loss_of(chain, batch, settings.regularization)
+    ours, _ = loss_of(chain, batch, settings.training.regularization)
     drawn = draw_step(pool, settings.training, 0)
     assert len(drawn.ratings) == len(batch.ratings)
     theirs = recursion_loss(chain, pool, settings, drawn)

@@ -61,7 +61,7 @@ def test_validation_and_patience_can_be_set(
     words = shlex.split(found["command"])
     changes = dict(word.split("=") for before, word in pairwise(words) if before == "--set")
     settings = REC("plus", **changes).settings
-    assert (settings.validation, settings.patience) == trained
+    assert (settings.training.validation, settings.training.patience) == trained
 
 
 def test_only_the_training_part_is_used(run_json: RunJson, data: Path, small: list[str]) -> None:

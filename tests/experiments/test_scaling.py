@@ -27,7 +27,7 @@ def test_parameters_of_rec_stay_and_those_of_pmf_grow(tmp_path: Path) -> None:
 def test_every_size_has_the_same_limits_in_the_papers_form(small_data: str) -> None:
     source = Source(small_data)
     settings = step_settings("paper", source, source.ratings(), 0)
-    assert (settings.evidence_limit, settings.max_depth) == (80, 4)
+    assert (settings.policy.evidence_limit, settings.policy.max_depth) == (80, 4)
 
 
 def test_each_has_a_process_and_a_row(make: Make) -> None:

@@ -55,9 +55,9 @@ def a_channel_chain(pool: Pool, policy: Policy, **parts: bool) -> Chain:
 
 
 CHANNELS = [
-    {"ridge_channel": ridge, "residual_channel": residual, "presence_channel": presence}
-    for ridge, residual, presence in product([False, True], repeat=3)
-    if ridge or residual or presence
+    {"ridge_channel": ridge, "presence_channel": presence}
+    for ridge, presence in product([False, True], repeat=2)
+    if ridge or presence
 ]
 
 

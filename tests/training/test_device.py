@@ -27,7 +27,7 @@ def a_trainer(recipe: str, **changes: Any) -> Trainer:
     settings = settings_for(recipe, **SHAPES[recipe], **SMALL, **changes)
     pool = Pool.most_rated(Graph.build(planted_blocks(noise=0.2)), (9, 9))
     torch.manual_seed(0)
-    chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
+    chain = Chain.for_pool(settings.chain, pool, settings.policy.max_depth)
     return Trainer(chain, pool, settings.policy, settings.training)
 
 

@@ -85,7 +85,7 @@ def gradient(chain: Chain, pool: Pool, settings: Settings, team: Team) -> torch.
     """The gradient of a step, and its error at the end."""
     chain.zero_grad()
     batch = make_batch(pool, settings.policy, settings.training, 5, team)
-    loss, error = loss_of(chain, batch, settings.regularization)
+    loss, error = loss_of(chain, batch, settings.training.regularization)
     if batch.weight:
         loss.backward()  # type: ignore[no-untyped-call]
     team.add_gradients(chain.parameters())
@@ -106,7 +106,7 @@ def assert_shares_add_up(team: Team) -> None:
     ):
         settings = settings_for(recipe, **{**SMALL, **changes})
         torch.manual_seed(0)
-        chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
+        chain = Chain.for_pool(settings.chain, pool, settings.policy.max_depth)
         whole, shared = (gradient(chain, pool, settings, each) for each in (ALONE, team))
         torch.testing.assert_close(shared, whole, rtol=1e-4, atol=1e-6)
 

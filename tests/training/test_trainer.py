@@ -216,7 +216,7 @@ def test_a_run_with_averaged_weights_resumes_exactly(tmp_path: Path) -> None:
         broken.train(tmp_path)
     resumed.train(tmp_path, resume=True)
     assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(resumed), strict=True))
-    other = a_plus_trainer(presence_channel=False, residual_channel=True, channel_size=24)
+    other = a_plus_trainer(presence_channel=False)
     with pytest.raises(ModelError, match="other settings"):
         other.train(tmp_path, resume=True)
 

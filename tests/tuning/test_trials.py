@@ -47,5 +47,5 @@ def test_only_patience_needs_validation(
     assert found.get("validation") == kept
     settings = REC(recipe, **found).settings
     own = REC(recipe).settings
-    assert settings.validation == (own.validation if kept is None else kept)
-    assert settings.patience == fixed.get("patience", own.patience)
+    assert settings.training.validation == (own.training.validation if kept is None else kept)
+    assert settings.training.patience == fixed.get("patience", own.training.patience)

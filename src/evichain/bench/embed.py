@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from evichain.bench.products import Shape, ratio, seconds_of_products
+from evichain.bench.products import Shape, block_products, ratio, seconds_of_products
 from evichain.evidence.choice import choose
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -36,9 +36,9 @@ def bench_embed(
     not blocked: embeddings for all cannot leave out whoever asks.
     """
     graph = Graph.build(ratings)
-    pool = Pool.most_rated(graph, (settings.prototype_users, settings.prototype_items))
+    pool = Pool.most_rated(graph, settings.chain.prototype_counts)
     policy = settings.policy.model_copy(update={"cycle_blocking": False})
-    torch.manual_seed(settings.seed)
+    torch.manual_seed(settings.training.seed)
     chain = Chain.for_pool(settings.chain, pool, policy.max_depth)
     say("what it takes is compiled")
     made = all_layers(chain, pool, policy)
@@ -73,4 +73,4 @@ def _products(chain: Chain, pool: Pool, policy: Policy, made: Layers) -> Iterato
         evidence = choose(rows, ratings, keys, slot, policy, side, depth)
         generator, below = chain.generator(side, depth), made[depth + 1, side.opposite]
         for block in portions(evidence, below.has_embedding, generator.links_at_once):
-            yield from generator.products(len(below.rows), block)
+            yield from block_products(generator, len(below.rows), block)

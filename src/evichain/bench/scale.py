@@ -147,15 +147,15 @@ def _train(
     steps = [(after[0] - last[0], after[1] - last[1]) for last, after in pairwise(ends)]
     seconds, busy = (median(times[_WARM_UP - 1 :]) for times in zip(*steps, strict=True))
     chosen = model.settings
-    pool = Pool.most_rated(graph, (chosen.prototype_users, chosen.prototype_items))
+    pool = Pool.most_rated(graph, chosen.chain.prototype_counts)
     peak = peak_bytes()
     plan = make_batch(pool, chosen.policy, chosen.training, 0).plan
     return {
         "step_seconds": seconds,
         "step_cpu_seconds": busy,
         "step_peak_bytes": peak,
-        "batch_size": chosen.batch_size,
-        "evidence_limit": chosen.evidence_limit,
+        "batch_size": chosen.training.batch_size,
+        "evidence_limit": chosen.policy.evidence_limit,
         "pairs": plan.pairs,
         "links": plan.links,
         "parameters": model.parameter_count,

@@ -6,13 +6,14 @@ compares with dense products of the same size, and with the recursion it replace
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from evichain.bench.products import Shape, ratio, seconds_of_products
+from evichain.bench.products import Shape, block_products, ratio, seconds_of_products
 from evichain.evidence.plan import Plan
 from evichain.evidence.pool import Pool
 from evichain.model.chain import Chain, End
@@ -55,14 +56,16 @@ def bench_step(
     begun = time.perf_counter()
     graph = Graph.build(ratings)
     graph_seconds, graph_peak = time.perf_counter() - begun, peak_bytes()
-    pool = Pool.most_rated(graph, (settings.prototype_users, settings.prototype_items))
+    pool = Pool.most_rated(graph, settings.chain.prototype_counts)
     say(f"{graph}: a step {repeats} times")
     result = _against_gemm(pool, settings, repeats)
     result["graph_seconds"] = graph_seconds
     result["graph_peak_bytes"] = graph_peak
     result["bytes_per_rating"] = graph.nbytes / len(graph)
     if reference:
-        unblocked = settings.model_copy(update={"cycle_blocking": False})
+        unblocked = replace(
+            settings, policy=settings.policy.model_copy(update={"cycle_blocking": False})
+        )
         say("the same step by recursion, once")
         ours = _against_gemm(pool, unblocked, max(3, repeats // 2))["seconds"]
         theirs = _recursion_seconds(pool, unblocked)
@@ -86,7 +89,7 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
     step_times, products = [], list[list[Shape]]()
     last = time.perf_counter()
     for batch in ahead(make, range(_WARM_UP + repeats)):
-        _step(chain, optimizer, batch, settings.regularization)
+        _step(chain, optimizer, batch, settings.training.regularization)
         now = time.perf_counter()
         step_times.append(now - last)
         # Not the plan itself: it may take gigabytes, and training lets go of it too.
@@ -109,9 +112,9 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
 
 
 def _fresh(pool: Pool, settings: Settings) -> tuple[Chain, torch.optim.Adam]:
-    torch.manual_seed(settings.seed)
-    chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
-    return chain, torch.optim.Adam(chain.parameters(), lr=settings.learning_rate)
+    torch.manual_seed(settings.training.seed)
+    chain = Chain.for_pool(settings.chain, pool, settings.policy.max_depth)
+    return chain, torch.optim.Adam(chain.parameters(), lr=settings.training.learning_rate)
 
 
 def _step(chain: Chain, optimizer: torch.optim.Adam, batch: Batch, regularization: float) -> None:
@@ -128,7 +131,7 @@ def step_products(plan: Plan, chain: Chain) -> list[Shape]:
         if block.layout is None or not len(block.entities):
             continue
         below = plan.blocks[depth + 1, side.opposite].rows
-        shapes += chain.generator(side, depth).products(below, block)
+        shapes += block_products(chain.generator(side, depth), below, block)
     return shapes
 
 
@@ -156,4 +159,4 @@ def recursion_loss(chain: Chain, pool: Pool, settings: Settings, drawn: Draw) ->
         has_embedding.append(torch.tensor([row is not None for row in found]))
     between = ends[0], ends[1], has_embedding[0] & has_embedding[1]
     ratings = torch.from_numpy(drawn.ratings)
-    return loss_between(chain, between, ratings, settings.regularization)[0]
+    return loss_between(chain, between, ratings, settings.training.regularization)[0]

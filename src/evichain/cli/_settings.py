@@ -6,14 +6,10 @@ from inspect import Parameter, signature
 from typing import Annotated, Any
 
 import typer
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from evichain.cli._errors import OptionError
-from evichain.evidence.policy import Policy
-from evichain.model.settings import ChainSettings
-from evichain.recipes import ADAPTIVE, RECIPES
-from evichain.training.settings import TrainingSettings
+from evichain.recipes import ADAPTIVE, PARTS, RECIPES
 
 Changes = Mapping[str, Any]
 """The settings that the user gave, by name; the recipe has the others."""
@@ -28,7 +24,6 @@ Assignments = Annotated[
     ),
 ]
 
-_PARTS: tuple[type[BaseModel], ...] = (Policy, ChainSettings, TrainingSettings)
 _SIMPLE = (bool, int, float, str)
 
 
@@ -66,7 +61,7 @@ def settings_options(
 
 
 def _options(taken: set[str]) -> Iterator[Parameter]:
-    for part in _PARTS:
+    for part in PARTS.values():
         for name, field in part.model_fields.items():
             if name not in taken:
                 yield _parameter(name, _annotation(name, field))

@@ -57,7 +57,7 @@ def evaluate(
     loaded = REC.load(model)
     if seed is None:
         known = loaded.training.get("split_seed")
-        seed = loaded.settings.seed if known is None else int(known)
+        seed = loaded.settings.training.seed if known is None else int(known)
     parts = load_parts(data, split, seed, reading)
     name, tested = parts.name, parts.train if parts.test is None else parts.test
     begun = time.perf_counter()

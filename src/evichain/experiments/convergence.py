@@ -132,13 +132,13 @@ def _measure(source: Source, system: str, told: Mapping[str, Any], progress: boo
     split = random_split(source.ratings(), 0.8, told["seed"])
     graph = Graph.build(split.train)
     everyone, settings = _is_pmf(system), _resolved(system, told, len(graph))
-    counts = settings.prototype_users, settings.prototype_items
+    counts = settings.chain.prototype_counts
     if everyone:
         counts = len(graph.ids[Side.USER]), len(graph.ids[Side.ITEM])
     pool = Pool.most_rated(graph, counts)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.seed)
-        chain = Chain.for_pool(settings.chain, pool, settings.max_depth)
+        torch.manual_seed(settings.training.seed)
+        chain = Chain.for_pool(settings.chain, pool, settings.policy.max_depth)
         if everyone:
             _pretrain_block(chain, graph, settings)
     trainer = Trainer(chain, pool, settings.policy, settings.training)
@@ -146,7 +146,9 @@ def _measure(source: Source, system: str, told: Mapping[str, Any], progress: boo
     users, items = (graph.ids[side].index(test[side.column]) for side in Side)
     trainer.validation = users, items, test["rating"].to_numpy()
     curve: list[float] = []
-    with progress_bar("Training", settings.iterations, enabled=progress, unit="steps") as bar:
+    with progress_bar(
+        "Training", settings.training.iterations, enabled=progress, unit="steps"
+    ) as bar:
 
         def after(step: int, values: dict[str, float]) -> None:
             curve.append(values["validation_rmse"])
@@ -159,7 +161,7 @@ def _measure(source: Source, system: str, told: Mapping[str, Any], progress: boo
         "rmse": [round(rmse, 5) for rmse in curve],
         "threshold": threshold,
         **crossings(curve, threshold),
-        "batch": settings.batch_size,
+        "batch": settings.training.batch_size,
         "parameters": sum(len(p) * p.shape[1] for p in chain.prototypes)
         if everyone
         else chain.parameter_count,
@@ -189,7 +191,7 @@ def crossings(curve: list[float], threshold: float) -> dict[str, int | None]:
 def _pretrain_block(chain: Chain, graph: Graph, settings: Settings) -> None:
     """Fit the block that REC's prototypes would be, and nothing else, as REC does."""
     how = _block()
-    block = Pool.most_rated(graph, (how.prototype_users, how.prototype_items))
+    block = Pool.most_rated(graph, how.chain.prototype_counts)
     small = Chain.for_pool(settings.chain, block, 0)
     pretrain(small, block, how.training)
     with torch.no_grad():

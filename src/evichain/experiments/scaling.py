@@ -115,7 +115,7 @@ def measure(source: Source, system: str, share: float, seed: int, repeats: int) 
     settings = step_settings(system, source, ratings, seed)
     found: Mapping[str, Any] = bench_step(ratings, settings, repeats=repeats, reference=False)
     users, items = (ratings.frame[side.column].n_unique() for side in Side)
-    vectors = (users + items) * settings.embedding_size
+    vectors = (users + items) * settings.chain.embedding_size
     return {
         "ratings": len(ratings),
         "users": users,
@@ -126,7 +126,7 @@ def measure(source: Source, system: str, share: float, seed: int, repeats: int) 
         "links": found["links"],
         "graph_bytes": round(found["bytes_per_rating"] * len(ratings)),
         "peak_bytes": found["step_peak_bytes"],
-        "batch": settings.batch_size,
+        "batch": settings.training.batch_size,
     }
 
 

@@ -11,7 +11,7 @@ from evichain.experiments.sources import WAYS, Source
 from evichain.protocol import Recommender
 from evichain.ratings.scale import Scale
 from evichain.ratings.table import Ratings
-from evichain.recipes import RECIPES, settings_for
+from evichain.recipes import RECIPES, Settings, settings_for
 from evichain.recommender import REC
 
 QUICK: Mapping[str, Any] = {
@@ -52,7 +52,7 @@ class System(Recommender, Protocol):
     """A recommender that says what it was told and how large it is."""
 
     @property
-    def settings(self) -> BaseModel:
+    def settings(self) -> BaseModel | Settings:
         """All settings, those that were not given too."""
         ...
 

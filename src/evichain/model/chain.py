@@ -85,6 +85,14 @@ class Chain(nn.Module):
         graph, counts = pool.graph, [side.count for side in pool.sides]
         return cls(settings, counts, graph.mean, std=graph.std or 1.0, depths=depths)
 
+    @classmethod
+    def from_weights(cls, settings: ChainSettings, depths: int, weights: dict[str, Tensor]) -> Self:
+        """A trained chain again, from the `state_dict` of one with these settings."""
+        counts = [len(weights[f"prototypes.{side}"]) for side in range(len(Side))]
+        chain = cls(settings, counts, 0.0, depths=depths)
+        chain.load_state_dict(weights)
+        return chain
+
     @torch.no_grad()
     def centre(self) -> None:
         """Let mean generators begin at the mean prototype of their side.

@@ -8,7 +8,6 @@ what a rating leaves unexplained, an entity x gathers from its evidence (y, r)
 - its baseline, `sum (r - baseline(y)) / (n + b)`: a mean, shrunken toward the usual;
 - the ridge channel, the coefficients of a regression of t on keys of y: a step of
   alternating least squares, from keys that are generated themselves;
-- the residual channel, `sum t v(y) / sqrt(n + c)`;
 - the presence channel, `sum w(y) / (n + c)`: who was rated at all;
 - features: the baseline, how much evidence there is, and how far it is spread;
 
@@ -51,7 +50,6 @@ class ChannelGenerator(Generator):
         state, width = settings.embedding_size, settings.width
         self.sizes = [
             settings.key_size if settings.ridge_channel else 0,
-            settings.channel_size if settings.residual_channel else 0,
             settings.channel_size if settings.presence_channel else 0,
         ]
         self.register_buffer("unit", torch.tensor([mean, std]))
@@ -69,7 +67,7 @@ class ChannelGenerator(Generator):
             nothing = evidence.new_zeros(1)
             sums = (evidence.new_zeros(1, size) for size in self.sizes)
             return self.compose(nothing, nothing, nothing, *sums).squeeze(0)
-        keys, values, presence = self.project(evidence[:, :-1]).split(self.sizes, dim=1)
+        keys, presence = self.project(evidence[:, :-1]).split(self.sizes, dim=1)
         count = torch.tensor([len(ratings)], device=ratings.device)
         unexplained = (ratings - self.unit[0]) / self.unit[1] - evidence[:, -1]
         own = self._baseline(unexplained.sum().view(1), count)
@@ -80,20 +78,9 @@ class ChannelGenerator(Generator):
             count,
             residuals.square().sum().view(1),
             torch.linalg.solve(matrix, keys.T @ residuals).unsqueeze(0),
-            (residuals @ values).unsqueeze(0),
             presence.sum(dim=0, keepdim=True),
         )
         return row.squeeze(0)
-
-    def products(self, below: int, block: Block) -> list[tuple[int, int, int]]:
-        """One a layer, and the matrices of the regressions."""
-        assert block.layout is not None
-        layers = (self.direct, self.hidden, self.last)
-        return [
-            (below, self.project.in_features, self.project.out_features),
-            (len(block.layout.link_pair), self.sizes[0], self.sizes[0]),
-            *((len(block.entities), each.in_features, each.out_features) for each in layers),
-        ]
 
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """All rows of a block."""
@@ -104,15 +91,13 @@ class ChannelGenerator(Generator):
         usual = below[:, -1] * std + mean
         links = layout.count if isinstance(layout, Tables) else np.diff(layout.node_ptr)
         count = torch.as_tensor(links)
-        keys, values, presence = self.project(below[:, :-1]).split(self.sizes, dim=1)
+        keys, presence = self.project(below[:, :-1]).split(self.sizes, dim=1)
         plain, sums = totals(
             presence, below.new_ones(len(below), 1), usual, below.new_zeros(len(count)), layout
         )
         own = self._baseline(sums[:, 0] / std, count)
-        level = own * std
-        solved, squares = solve(keys, usual, level, self.log_ridge.exp(), layout)
-        _, residual = totals(values[:, :0], values, usual, level, layout)
-        return self.compose(own, count, squares / std**2, solved / std, residual / std, plain)
+        solved, squares = solve(keys, usual, own * std, self.log_ridge.exp(), layout)
+        return self.compose(own, count, squares / std**2, solved / std, plain)
 
     def _baseline(self, total: Tensor, count: Tensor) -> Tensor:
         return total / (count + self.log_shrinkage[0].exp())
@@ -123,7 +108,6 @@ class ChannelGenerator(Generator):
         count: Tensor,
         squares: Tensor,
         solved: Tensor,
-        residual: Tensor,
         presence: Tensor,
     ) -> Tensor:
         """Rows from their sums over evidence, one a row."""
@@ -135,7 +119,6 @@ class ChannelGenerator(Generator):
         gathered = torch.cat(
             [
                 solved,
-                residual / shrunken.sqrt(),
                 3 * presence / shrunken,
                 torch.stack(features, dim=1),
             ],

@@ -46,7 +46,7 @@ class FoldIn:
 
     def row(self, evidence: Floats, ratings: Floats) -> Floats:
         """The row behind which this evidence stands; there is some."""
-        weights, (keys, values, _) = self.weights, self.generator.sizes
+        weights, keys = self.weights, self.generator.sizes[0]
         (mean, std), count = weights["unit"], len(ratings)
         shrinkage = weights["shrinkage"]
         unexplained = (ratings - mean) / std - evidence[:, -1]
@@ -58,8 +58,7 @@ class FoldIn:
         gathered = np.concatenate(
             [
                 self._solved(projected[:, :keys], residuals),
-                residuals @ projected[:, keys : keys + values] / math.sqrt(count + shrinkage[1]),
-                projected[:, keys + values :].sum(axis=0) * (3 / (count + shrinkage[1])),
+                projected[:, keys:].sum(axis=0) * (3 / (count + shrinkage[1])),
                 (2 * own, (math.log1p(count) - 4) / 2, beside[0], beside[1]),
             ],
             dtype=np.float32,

@@ -30,10 +30,6 @@ class Generator(nn.Module, ABC):
         """The embedding behind which this evidence stands, a row and a rating a piece."""
 
     @abstractmethod
-    def products(self, below: int, block: Block) -> list[tuple[int, int, int]]:
-        """The dense products (rows, in, out) that a block takes, from so many rows below."""
-
-    @abstractmethod
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """The embeddings of a block's entities, then of its variants, from the rows below."""
 

@@ -39,17 +39,6 @@ class MeanGenerator(Generator):
         pieces = zip(evidence, ratings, strict=True)
         return torch.stack([self.contribution(v, r) for v, r in pieces]).mean(dim=0)
 
-    def products(self, below: int, block: Block) -> list[tuple[int, int, int]]:
-        """One a layer: by source, by pair, by embedding."""
-        assert block.layout is not None
-        width, pairs = self.last.in_features, len(block.layout.pair_value)
-        made = len(block.entities) + len(block.variant_node)
-        return [
-            (below, self.first.in_features - 1, width),
-            *((pairs, width, width) for _ in self.middle),
-            (made, width, self.last.out_features),
-        ]
-
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """All means of a block."""
         layout = self.placed(block, below.device)

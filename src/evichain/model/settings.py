@@ -31,9 +31,12 @@ class ChainSettings(BaseModel):
     """Channels: regress what is unexplained on keys of the evidence."""
     key_size: int = Field(default=24, ge=1, le=256)
     """Channels: the length of a key of the ridge channel."""
-    residual_channel: bool = False
-    """Channels: sum values of the evidence weighted by what is unexplained."""
     presence_channel: bool = True
     """Channels: sum values of the evidence whatever the rating: who was rated at all."""
     channel_size: int = Field(default=16, ge=1, le=256)
-    """Channels: the length of a value in each of these two sums."""
+    """Channels: the length of a value of the presence channel."""
+
+    @property
+    def prototype_counts(self) -> tuple[int, int]:
+        """How many prototypes there are of each side, at most."""
+        return self.prototype_users, self.prototype_items

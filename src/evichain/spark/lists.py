@@ -116,7 +116,7 @@ def _table(found: ListRows, names: pa.Array, titles: pa.Array, shared: Shared) -
             "rank": pa.array(found.ranks),
             ITEM: titles.take(pa.array(found.items)),
             "score": pa.array(found.estimates),
-            "estimate": pa.array(shared.answerable(found.estimates)),
+            "estimate": pa.array(shared.clipped(found.estimates)),
             "std": unknown if log_stds is None else pa.array(log_stds),
         }
     )

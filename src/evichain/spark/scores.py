@@ -90,7 +90,7 @@ def _scored(shared: Shared, pairs: pa.Table, sent: pa.Table) -> pa.Table:
     users, items = ends
     estimates = np.einsum("ij,ij->i", users.vectors[places[0]], items.vectors[places[1]])
     answerable = users.answerable[places[0]] & items.answerable[places[1]]
-    estimates = shared.answerable(
+    estimates = shared.clipped(
         np.where(answerable, estimates, chain.mean.item()).astype(np.float32)
     )
     stds = pa.nulls(len(answerable), pa.float32())

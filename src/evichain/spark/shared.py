@@ -7,14 +7,13 @@ from typing import Self
 
 import numpy as np
 
-from evichain.errors import ModelError, SettingsError
+from evichain.errors import SettingsError
 from evichain.evidence.policy import Policy
 from evichain.kernels import Floats, Ints, Keys
 from evichain.model.chain import Chain
 from evichain.ratings.ids import Id, stable_key
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
-from evichain.recipes import settings_for
 from evichain.saving import load_model
 
 
@@ -42,8 +41,7 @@ class Shared:
             cycle_blocking: False generates without it, whatever the model was trained with.
         """
         saved = load_model(Path(path))
-        settings = settings_for(saved.recipe, **saved.settings)
-        policy = settings.policy
+        policy = saved.settings.policy
         if policy.cycle_blocking:
             if cycle_blocking:
                 raise SettingsError(
@@ -53,17 +51,7 @@ class Shared:
                     right="Generate without it (--no-cycle-blocking), as the service does.",
                 )
             policy = policy.model_copy(update={"cycle_blocking": False})
-        counts = [len(saved.prototypes[side]) for side in Side]
-        chain = Chain(settings.chain, counts, 0.0, depths=settings.max_depth)
-        try:
-            chain.load_state_dict(saved.weights)
-        except RuntimeError as error:
-            raise ModelError(
-                f"the model does not fit this version ({str(error).splitlines()[0]})",
-                where=str(path),
-                right="Use the version of evichain that wrote it, or train it again.",
-            ) from error
-        return cls(chain, policy, *by_key(saved.prototypes), saved.graph.scale)
+        return cls(saved.chain, policy, *by_key(saved.prototypes), saved.graph.scale)
 
     def slots(self, side: Side, keys: Keys) -> Ints:
         """The prototype's number of each entity of a side, by its key; -1 for all others."""
@@ -77,8 +65,8 @@ class Shared:
         """How many numbers an embedding has."""
         return int(self.chain.prototypes[side].shape[1])
 
-    def answerable(self, estimates: Floats) -> Floats:
-        """Estimates as they are told: within the scale, where the head keeps to it."""
+    def clipped(self, estimates: Floats) -> Floats:
+        """Estimates clipped to the scale, if the head's estimates are bounded by it."""
         return self.scale.within(estimates) if self.chain.head.bounded else estimates
 
 

@@ -62,15 +62,15 @@ def tune(
     table = as_ratings(ratings)
     changes = {"validation": VALIDATION, "seed": seed, **(fixed or {})}
     base = settings_for(recipe, ratings=len(table), **changes)
-    if not (base.validation and base.iterations):
-        name = "iterations" if base.validation else "validation"
+    if not (base.training.validation and base.training.iterations):
+        name = "iterations" if base.training.validation else "validation"
         raise SettingsError("is 0, so there is nothing to compare", where=name)
     searched = search_space(recipe, fixed or {}, space)
     graph = Graph.build(table)
     sizes = (len(graph.ids[Side.USER]), len(graph.ids[Side.ITEM]))
     asking = question(recipe, graph, base, searched)
     with quiet():
-        study = open_study(Path(storage) if storage else None, asking, base.iterations)
+        study = open_study(Path(storage) if storage else None, asking, base.training.iterations)
         search = _Search(study, table, recipe, changes, searched, sizes, most_parameters)
         interrupted = False
         try:
@@ -89,7 +89,8 @@ def tune(
             f"all {len(made)} trials were pruned",
             right=f"The last one: {made[-1].pruned}." if made else "Make at least one trial.",
         )
-    kept = {name: getattr(base, name) for name in fixed or {}}
+    values = base.model_dump()
+    kept = {name: values[name] for name in fixed or {}}
     return Tuned(recipe, kept, tuple(made), interrupted)
 
 
@@ -154,14 +155,14 @@ class _Search:
                 return
             looks.append(values["validation_rmse"])
             trial.report(looks[-1], step)
-            if step < settings.iterations and trial.should_prune():
+            if step < settings.training.iterations and trial.should_prune():
                 raise optuna.TrialPruned(f"above the median after {step} steps ({looks[-1]:.4f})")
 
         REC(self.recipe, **{**self.changes, **trial.params}).fit(self.table, watch=watch)
         if not looks:
             raise optuna.TrialPruned("too few ratings, or too few steps, to compare it by")
         # With patience the best state is kept, else the last.
-        rmse = min(looks) if settings.patience else looks[-1]
+        rmse = min(looks) if settings.training.patience else looks[-1]
         if not math.isfinite(rmse):
             raise optuna.TrialPruned("the error is no number")
         return rmse
@@ -169,7 +170,7 @@ class _Search:
 
 def _parameters(settings: Settings, sizes: tuple[int, int]) -> int:
     """The size of a model, without the memory for it."""
-    wanted = (settings.prototype_users, settings.prototype_items)
+    wanted = settings.chain.prototype_counts
     counts = [min(wanted[side], sizes[side]) for side in Side]
     with torch.device("meta"):
-        return Chain(settings.chain, counts, 0.0, depths=settings.max_depth).parameter_count
+        return Chain(settings.chain, counts, 0.0, depths=settings.policy.max_depth).parameter_count

@@ -88,7 +88,7 @@ def _checked(
 
     def typed(value: Any) -> Any:
         changes = {"validation": VALIDATION, **fixed, name: value}
-        return getattr(settings_for(recipe, **changes), name)
+        return settings_for(recipe, **changes).model_dump()[name]
 
     if isinstance(wanted, Choices):
         values = tuple(dict.fromkeys(map(typed, wanted.values)))

@@ -36,10 +36,11 @@ def check_installed() -> None:
 
 def question(recipe: str, graph: Graph, base: Settings, searched: Space) -> dict[str, Any]:
     """All that has to be the same for two errors to be comparable."""
+    fixed = {name: value for name, value in base.model_dump().items() if name not in searched}
     return {
         "recipe": recipe,
         "data": graph.fingerprint,
-        "settings": base.model_dump(exclude=set(searched)),
+        "settings": fixed,
         "space": {name: asdict(wanted) for name, wanted in searched.items()},
     }
 

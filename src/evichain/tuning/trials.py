@@ -64,7 +64,7 @@ class Tuned:
         them.
         """
         found = {**self.fixed, **self.best.settings}
-        if not settings_for(self.recipe, **{"validation": VALIDATION, **found}).patience:
+        if not settings_for(self.recipe, **{"validation": VALIDATION, **found}).training.patience:
             found.pop("validation", None)
         elif not RECIPES[self.recipe].get("validation"):
             found.setdefault("validation", VALIDATION)

@@ -54,7 +54,7 @@ def a_pool(ratings: dict[tuple[int, int], float]) -> Pool:
 def a_chain(settings: Settings) -> Chain:
     torch.manual_seed(3)
     counts = [len(ids) for ids in PROTOTYPES]
-    return Chain(settings.chain, counts, 3.0, std=1.2, depths=settings.max_depth)
+    return Chain(settings.chain, counts, 3.0, std=1.2, depths=settings.policy.max_depth)
 
 
 def assert_answers(
