@@ -6,7 +6,7 @@ import pytest
 from tests.full import full_disk
 
 from evichain.cli._errors import OutputError
-from evichain.cli._files import check_free, check_place, replacing
+from evichain.cli._files import check_free, check_parent, replacing
 from evichain.errors import ModelError
 from evichain.tables import write_table
 
@@ -120,7 +120,7 @@ def test_what_the_writer_says_is_said_of_the_name_asked_for(tmp_path: Path) -> N
 
 def test_folders_above_are_made_when_something_is_written(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "out.txt"
-    check_place(path)
+    check_parent(path)
     assert not list(tmp_path.iterdir())
     with replacing(path, force=False) as beside:
         beside.write_text("x")

@@ -8,7 +8,7 @@ import typer
 
 from evichain.cli._errors import OptionError
 from evichain.cli._options import Json, Recipe, Seed
-from evichain.cli._output import Cell, note, print_facts, print_json, print_table, size_said
+from evichain.cli._output import Cell, format_size, note, print_facts, print_json, print_table
 from evichain.cli._settings import Changes, settings_options
 
 EXAMPLES = (
@@ -79,7 +79,8 @@ def scale(
     rows: list[list[Cell]] = []
     for one in found["sizes"]:
         shown = (
-            size_said(one[name] or 0) if name.endswith("bytes") else one[name] for name in _COLUMNS
+            format_size(one[name] or 0) if name.endswith("bytes") else one[name]
+            for name in _COLUMNS
         )
         rows.append([one["ratings"], *shown, ", ".join(_KEPT[work] for work in one["kept"])])
     header = ("ratings", *_COLUMNS.values(), "kept from before")
@@ -87,6 +88,6 @@ def scale(
     facts: dict[str, Cell] = {
         "step ratio": found["step_ratio"],
         "parameters": found["parameters"],
-        "most memory": size_said(found["peak_bytes"] or 0),
+        "most memory": format_size(found["peak_bytes"] or 0),
     }
     print_facts("In all", facts)

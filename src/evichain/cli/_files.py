@@ -1,4 +1,4 @@
-"""Outputs: written beside their final name and renamed, so that there is all of one or nothing."""
+"""Outputs: written under a temporary name and renamed, so that none is ever incomplete."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from evichain.errors import EvichainError
 SPLITS = ("csv", "parquet", "ndjson")
 """The formats in which the parts of a split are written to a folder."""
 
-# What evichain writes into folders; one with anything else in it is never removed.
+# The files that evichain writes. A folder that contains anything else is never removed.
 _SPLITS = [
     {f"{part}.{kind}" for part in parts}
     for kind in SPLITS
@@ -27,20 +27,21 @@ _GRAPH = {"levels.npy", "titles.parquet", "graph.json"} | {
     for name in ("indptr.npy", "indices.npy", "codes.npy", "keys.npy", "ids.parquet")
 }
 _MODEL = {"model.json", "model.safetensors"}
-_MADE_UP = "synthetic.json"
+_SYNTHETIC = "synthetic.json"
 
 
 def check_free(path: Path, *, force: bool, folder: bool = False) -> None:
-    """Complain of an output that could not be written, before the work is done.
+    """Raise an error if an output could not be written, before the work is done.
 
-    With `force` a file may replace a file, and a folder one that is empty or was made by evichain.
+    With `force` a file may replace a file, and a folder may replace one that is empty or was
+    made by evichain.
 
     Args:
-        folder: whether it is to be a folder, which can replace nothing but another.
+        folder: whether the output is a folder, which can only replace a folder.
     """
-    check_place(path)
+    check_parent(path)
     if not _is_utf_8(path):
-        what, right = "is a name that is not UTF-8", "Give another name."
+        what, right = "the name is not UTF-8", "Give another name."
         raise OutputError(what, where=ascii(str(path)), right=right)
     if not (path.exists() or path.is_symlink()):
         return
@@ -56,14 +57,14 @@ def check_free(path: Path, *, force: bool, folder: bool = False) -> None:
         raise OutputError("already exists", where=str(path), right=right)
     if path.is_dir() and any(path.iterdir()) and not _is_ours(path):
         raise OutputError(
-            "is a folder that evichain did not make, or not all of it",
+            "is a folder with files that evichain did not make",
             where=str(path),
             right="Give another name, or remove it yourself.",
         )
 
 
 def _is_utf_8(path: Path) -> bool:
-    """Whether a name can be said in text, as those have to that polars writes to."""
+    """Whether a name is UTF-8, as polars requires."""
     try:
         return bool(str(path).encode())
     except UnicodeEncodeError:
@@ -71,19 +72,19 @@ def _is_utf_8(path: Path) -> bool:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds a split, a graph, a model or made-up ratings, and nothing else."""
+    """Whether a folder contains a split, a graph, a model or synthetic ratings, and no more."""
     files, folders = _names(folder)
     if "model.json" in files and folders == {"graph"}:
         return files <= _MODEL and _is_graph(*_names(folder / "graph"))
     model = "model.json" in files and files <= _MODEL
-    if _is_graph(files, folders) or _is_made_up(files, folders):
+    if _is_graph(files, folders) or _is_synthetic(files, folders):
         return True
     return not folders and (model or files in _SPLITS)
 
 
-def _is_made_up(files: set[str], folders: set[str]) -> bool:
-    parts = all(name == _MADE_UP or fnmatch(name, "part-*.parquet") for name in files)
-    return _MADE_UP in files and parts and not folders
+def _is_synthetic(files: set[str], folders: set[str]) -> bool:
+    parts = all(name == _SYNTHETIC or fnmatch(name, "part-*.parquet") for name in files)
+    return _SYNTHETIC in files and parts and not folders
 
 
 def _is_graph(files: set[str], folders: set[str]) -> bool:
@@ -91,13 +92,13 @@ def _is_graph(files: set[str], folders: set[str]) -> bool:
 
 
 def _names(folder: Path) -> tuple[set[str], set[str]]:
-    """The names of the files in a folder and of the folders in it."""
+    """The names of the files and of the folders in a folder."""
     folders = {entry.name for entry in folder.iterdir() if entry.is_dir()}
     return {entry.name for entry in folder.iterdir()} - folders, folders
 
 
-def check_place(path: Path) -> None:
-    """Complain if nothing could be made under this name; folders above it may be missing."""
+def check_parent(path: Path) -> None:
+    """Raise an error if this file cannot be created; parent folders may be missing."""
     above = next(p for p in path.absolute().parents if p.exists())
     if not above.is_dir():
         raise OutputError("is not a folder", where=str(above), right="Give another name.")
@@ -107,10 +108,10 @@ def check_place(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path, *, force: bool, folder: bool = False) -> Iterator[Path]:
-    """A name to write to, beside the final one; renamed to it at the end, removed on an error.
+    """A temporary name to write to; renamed to `path` at the end, removed on an error.
 
     Args:
-        folder: whether it is to be a folder, which can replace nothing but another.
+        folder: whether the output is a folder, which can only replace a folder.
     """
     check_free(path, force=force, folder=folder)
     made = path
@@ -118,19 +119,19 @@ def replacing(path: Path, *, force: bool, folder: bool = False) -> Iterator[Path
         with beside(path) as made:
             yield made
     except EvichainError as error:
-        # Whoever writes knows the name beside alone, which nobody has asked for.
+        # The message has the temporary name, which the user did not give.
         what, where = (said.replace(str(made), str(path)) for said in (error.what, error.where))
         raise type(error)(what, where=where, right=error.right) from error
     except Exception as error:
-        if not _is_of_writing(error):
+        if not _is_write_error(error):
             raise
         said = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason"])[0]
-        right = "Choose a place that can be written to and has room."
+        right = "Choose a folder that is writable and has space."
         raise OutputError(f"cannot be written ({said})", where=str(path), right=right) from error
 
 
-def _is_of_writing(error: Exception) -> bool:
-    """Whether it is what files or polars say when something cannot be written."""
+def _is_write_error(error: Exception) -> bool:
+    """Whether an error says that something cannot be written."""
     from polars.exceptions import PolarsError
 
     return isinstance(error, OSError | PolarsError)

@@ -1,4 +1,4 @@
-"""What goes to stdout: one JSON object, or tables drawn for a terminal and plain for a pipe."""
+"""Output on stdout: one JSON object, or tables, drawn on a terminal and plain in a pipe."""
 
 import json
 import math
@@ -12,7 +12,7 @@ Cell = str | int | float | None
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """Print one object on one line; what is no number (NaN) becomes null."""
+    """Print one object on one line; NaN and infinity become null."""
     typer.echo(json.dumps(_plain(document), allow_nan=False))
 
 
@@ -29,23 +29,23 @@ def _plain(value: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """Say something on the side, on stderr."""
+    """Print a note on stderr."""
     typer.echo(text, err=True)
 
 
 def print_facts(title: str, facts: Mapping[str, Cell]) -> None:
-    """Print what is known of one thing, a fact a line; facts that are None are left out."""
+    """Print facts, one per line; those that are None are left out."""
     known = [(name, value) for name, value in facts.items() if value is not None]
     print_table(title, (), known)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
-    """Print rows under a header: numbers to the right, everything else to the left."""
+    """Print rows under a header; numbers are right-aligned."""
     right = [
         any(isinstance(row[i], (int, float)) for row in rows) and bool(header)
         for i in range(len(rows[0]) if rows else len(header))
     ]
-    cells = [[said(cell) for cell in row] for row in rows]
+    cells = [[format_cell(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _draw(title, header, cells, right)
     else:
@@ -54,10 +54,10 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Cell]
             typer.echo(line)
 
 
-def said(cell: Cell) -> str:
-    """A cell as people read it.
+def format_cell(cell: Cell) -> str:
+    """A cell as text.
 
-    >>> said(100000), said(0.91034), said(None)
+    >>> format_cell(100000), format_cell(0.91034), format_cell(None)
     ('100,000', '0.9103', '')
     """
     if cell is None:
@@ -69,10 +69,10 @@ def said(cell: Cell) -> str:
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
-def size_said(nbytes: int) -> str:
-    """A number of bytes as people read it.
+def format_size(nbytes: int) -> str:
+    """A number of bytes as text.
 
-    >>> size_said(1_500_000)
+    >>> format_size(1_500_000)
     '1.5 MB'
     """
     number, unit = float(nbytes), "B"

@@ -8,7 +8,7 @@ import typer
 from evichain.cli._errors import OptionError
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Json, Seed, Split, examples, single
-from evichain.cli._output import note, print_json, print_table, said
+from evichain.cli._output import format_cell, note, print_json, print_table
 from evichain.cli._scores import ByKnown, Top, measure_scores, no_scores, print_scores
 from evichain.cli._settings import Assignments, assigned
 
@@ -87,10 +87,11 @@ def _describe(name: str, *, json: bool) -> None:
         document = {"name": name, "about": BASELINES[name].about, "settings": settings}
         print_json({**document, "settings_by_data": BASELINES[name].settings})
         return
-    rows = [(key, said(field.default), about[key]) for key, field in fields.items()]
+    rows = [(key, format_cell(field.default), about[key]) for key, field in fields.items()]
     print_table(f"{name}: {BASELINES[name].about}", ("setting", "default", "about"), rows)
     for data, changed in BASELINES[name].settings.items():
-        note(f"on {data} and larger: {', '.join(f'{k}={said(v)}' for k, v in changed.items())}")
+        shown = ", ".join(f"{key}={format_cell(value)}" for key, value in changed.items())
+        note(f"on {data} and larger: {shown}")
 
 
 def _train(

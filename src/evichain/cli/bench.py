@@ -10,7 +10,7 @@ from evichain.cli._bench_scale import EXAMPLES, scale
 from evichain.cli._errors import OptionError
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Json, Recipe, Seed, Split, examples, group
-from evichain.cli._output import note, print_facts, print_json, size_said
+from evichain.cli._output import format_size, note, print_facts, print_json
 from evichain.cli._settings import Changes, settings_options
 from evichain.errors import with_extra
 
@@ -75,7 +75,7 @@ def step(
     shown = {key.replace("_", " "): value for key, value in found.items()}
     for key in ("load_peak_bytes", "graph_peak_bytes", "step_peak_bytes", "peak_bytes"):
         if found[key]:
-            shown[key.replace("_", " ")] = size_said(found[key])
+            shown[key.replace("_", " ")] = format_size(found[key])
     print_facts("A training step", shown)
 
 
@@ -104,7 +104,7 @@ def embed(
         return
     shown = {key.replace("_", " "): value for key, value in found.items()}
     if found["peak_bytes"]:
-        shown["peak bytes"] = size_said(found["peak_bytes"])
+        shown["peak bytes"] = format_size(found["peak_bytes"])
     print_facts("All embeddings", shown)
 
 
@@ -186,7 +186,7 @@ def serve(
         return
     shown = {key.replace("_", " "): value for key, value in found.items()}
     if found["server_peak_bytes"]:
-        shown["server peak bytes"] = size_said(found["server_peak_bytes"])
+        shown["server peak bytes"] = format_size(found["server_peak_bytes"])
     for kind, figures in found["kinds"].items():
         name = kind.replace("_", " ")
         shown |= {f"{name}, {key.replace('_', ' ')}": value for key, value in figures.items()}

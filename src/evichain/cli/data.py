@@ -9,7 +9,7 @@ from evichain.cli._errors import OptionError
 from evichain.cli._files import SPLITS, check_free, folder_size, replacing
 from evichain.cli._loading import print_notes, reading_options
 from evichain.cli._options import Data, Force, Json, Seed, Spec, examples, group
-from evichain.cli._output import note, print_facts, print_json, print_table, size_said
+from evichain.cli._output import format_size, note, print_facts, print_json, print_table
 from evichain.tables import table_suffix, write_table
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def fetch_(
     if json:
         print_json({"name": name, "path": folder, "bytes": folder_size(folder)})
         return
-    facts = {"folder": str(folder), "size": size_said(folder_size(folder))}
+    facts = {"folder": str(folder), "size": format_size(folder_size(folder))}
     print_facts(dataset.title, {**facts, "terms": dataset.citation})
 
 

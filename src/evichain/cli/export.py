@@ -34,21 +34,21 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where the titles go; beside ratings.csv, items.csv is found again.",
+            help="Where the titles go; items.csv beside ratings.csv is read with it.",
             show_default=False,
         ),
     ] = None,
-    timestamps: Annotated[bool, typer.Option(help="Write the times of the ratings.")] = True,
+    timestamps: Annotated[bool, typer.Option(help="Write the timestamps.")] = True,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write all ratings of a store, in the order in which they came, as of one moment."""
+    """Write all ratings of a store to a file, in the order in which they were added."""
     files = [out] if titles is None else [out, titles]
     for file in files:
         table_suffix(file)
         check_free(file, force=force)
     if titles is not None and titles.absolute() == out.absolute():
-        raise OptionError("is the file for the ratings", where="--titles", right="Name another.")
+        raise OptionError("is also the file of --out", where="--titles", right="Give another file.")
     from evichain.service.store import open_store
 
     with open_store(store, create=False) as opened:

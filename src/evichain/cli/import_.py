@@ -24,8 +24,7 @@ def import_(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="A name that `evichain data list` shows, a path, or the URL of another store, "
-            "which is copied exactly.",
+            help="A data set of `evichain data list`, a path, or the URL of another store to copy.",
             show_default=False,
         ),
     ],

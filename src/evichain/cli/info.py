@@ -1,10 +1,10 @@
-"""`evichain info`: what a model is and what it was trained on."""
+"""`evichain info`: a model's settings, sizes and training data."""
 
 from typing import TYPE_CHECKING, Any
 
 from evichain.cli._files import folder_size
 from evichain.cli._options import Json, Model, examples, single
-from evichain.cli._output import Cell, print_facts, print_json, said, size_said
+from evichain.cli._output import Cell, format_cell, format_size, print_facts, print_json
 
 if TYPE_CHECKING:
     from evichain.recommender import REC
@@ -28,11 +28,11 @@ def info(model: Model, json: Json = False) -> None:
     facts: dict[str, Cell] = {
         "recipe": found["recipe"],
         "parameters": found["parameters"],
-        "folder": size_said(folder_size(model)),
+        "folder": format_size(folder_size(model)),
         "ratings": f"{graph['ratings']:,} by {graph['users']:,} users of {graph['items']:,} items",
         "scale": f"{graph['low']:g} to {graph['high']:g}",
         "training mean": f"{graph['mean']:.3f}",
-        "graph": f"{size_said(graph['bytes'])} in memory",
+        "graph": f"{format_size(graph['bytes'])} in memory",
         "prototype users": _some([str(user) for user in found["prototypes"]["user"]]),
         "prototype items": _some([loaded.graph.title(i) for i in found["prototypes"]["item"]]),
     }
@@ -65,5 +65,5 @@ def _document(model: "REC") -> dict[str, Any]:
 
 
 def _some(names: list[str]) -> str:
-    rest = f" and {said(len(names) - _SHOWN)} more" if len(names) > _SHOWN else ""
+    rest = f" and {format_cell(len(names) - _SHOWN)} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + rest if names else "none"

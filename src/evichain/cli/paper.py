@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evichain.cli._files import check_place
+from evichain.cli._files import check_parent
 from evichain.cli._options import LARGEST_SEED, Json, examples, single
 from evichain.cli._output import note, print_json
 from evichain.errors import SettingsError
@@ -92,7 +92,7 @@ def paper(
     names = list(EXPERIMENTS) if name == _ALL else [name]
     for one in names:
         make_experiment(one)
-    check_place(out / "cells")
+    check_parent(out / "cells")
 
     from evichain.experiments.experiment import Request
     from evichain.experiments.running import check, run

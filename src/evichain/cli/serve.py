@@ -1,4 +1,4 @@
-"""`evichain serve`: a live model behind an address."""
+"""`evichain serve`: serve a model over HTTP."""
 
 import os
 from hashlib import blake2b
@@ -25,7 +25,7 @@ def _new_key(wanted: str | None) -> None:
     if not name or " " in name or scope not in ("read", "write"):
         raise OptionError(f"--new-key {wanted!r}", right="Give NAME:read or NAME:write.")
     secret = new_secret()
-    note(f"The key, told only once: {secret}")
+    note(f"The key, shown only once: {secret}")
     note("Its line for the key file:")
     typer.echo(Key.of(name, KeyScope[scope.upper()], secret).line)
     raise typer.Exit
@@ -48,12 +48,12 @@ def serve(
             metavar="URL",
             envvar="EVICHAIN_STORE",
             help="sqlite:///path, a path, or postgresql://user@host/database; by default a file "
-            "in your data folder, one for each model.",
+            "in your data folder, one per model.",
             show_default=False,
         ),
     ] = None,
     host: Annotated[
-        str, typer.Option(metavar="NAME", envvar="EVICHAIN_HOST", help="Where to listen.")
+        str, typer.Option(metavar="NAME", envvar="EVICHAIN_HOST", help="The address to listen on.")
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(metavar="N", envvar="EVICHAIN_PORT", min=0, max=65535)
@@ -73,8 +73,8 @@ def serve(
         typer.Option(
             metavar="FILE",
             envvar="EVICHAIN_KEYS",
-            help="Keys, one a line: name, read or write, SHA-256. EVICHAIN_READ_KEY and "
-            "EVICHAIN_WRITE_KEY add a key each.",
+            help="A file of keys, one per line: name, read or write, SHA-256. EVICHAIN_READ_KEY "
+            "and EVICHAIN_WRITE_KEY add one key each.",
             show_default=False,
         ),
     ] = None,
@@ -83,7 +83,7 @@ def serve(
         typer.Option(
             "--open",
             envvar="EVICHAIN_OPEN",
-            help="Without keys, answer others than this machine: everyone may do everything.",
+            help="Answer other machines without keys: everyone may do everything.",
         ),
     ] = False,
     rate: Annotated[
@@ -92,7 +92,7 @@ def serve(
             metavar="N",
             envvar="EVICHAIN_RATE",
             min=0,
-            help="Requests a second of one key, or without keys of one address; 0: no limit. "
+            help="Requests per second of one key, or of one address without keys; 0: no limit. "
             "Each worker counts for itself.",
         ),
     ] = 1000.0,
@@ -104,12 +104,17 @@ def serve(
             metavar="N",
             envvar="EVICHAIN_IN_PROGRESS",
             min=1,
-            help="Requests at a time; more are sent away with 503.",
+            help="Requests at a time; further ones get 503.",
         ),
     ] = 128,
     timeout: Annotated[
         float,
-        typer.Option(metavar="SECONDS", envvar="EVICHAIN_TIMEOUT", min=0.1, help="For slow work."),
+        typer.Option(
+            metavar="SECONDS",
+            envvar="EVICHAIN_TIMEOUT",
+            min=0.1,
+            help="The longest a write or an explanation may take.",
+        ),
     ] = 15.0,
     refresh_timeout: Annotated[
         float,
@@ -117,8 +122,8 @@ def serve(
             metavar="SECONDS",
             envvar="EVICHAIN_REFRESH_TIMEOUT",
             min=0.1,
-            help="For all that follows from a write whose answer waits for it: erasing, "
-            "settled=true, --strict.",
+            help="The longest a write may wait for a refresh of the embeddings: erasing, "
+            "refresh=true, --strict.",
         ),
     ] = 120.0,
     strict: Annotated[
@@ -126,8 +131,8 @@ def serve(
         typer.Option(
             "--strict",
             envvar="EVICHAIN_STRICT",
-            help="Answer a write only when all answers of this worker are as if started anew with "
-            "it; else that follows within seconds, and writes are faster.",
+            help="Answer every write only after the embeddings are refreshed. By default this "
+            "happens within seconds afterwards, and writes are faster.",
         ),
     ] = False,
     feedback_rating: Annotated[
@@ -135,7 +140,7 @@ def serve(
         typer.Option(
             metavar="RATING",
             envvar="EVICHAIN_FEEDBACK_RATING",
-            help="What feedback without a value stands for in gorse's API; the best rating by "
+            help="The rating of feedback without a value in gorse's API; the highest rating by "
             "default.",
             show_default=False,
         ),
@@ -145,13 +150,13 @@ def serve(
         typer.Option(
             "--names",
             envvar="EVICHAIN_NAMES",
-            help="Name other users in explanations to everyone; else they have aliases, unless "
-            "the key may write.",
+            help="Show the ids of other users in explanations to everyone; by default only to "
+            "keys with write access, and aliases to others.",
         ),
     ] = False,
     empty: Annotated[
         bool,
-        typer.Option("--empty", help="Leave an empty store empty; else it gets the model's data."),
+        typer.Option("--empty", help="Do not fill an empty store with the model's ratings."),
     ] = False,
     json_logs: Annotated[
         bool, typer.Option("--json-logs", envvar="EVICHAIN_JSON_LOGS", help="Log as JSON.")
@@ -162,14 +167,14 @@ def serve(
             metavar="NAME:SCOPE",
             callback=_new_key,
             is_eager=True,
-            help="Make a key (scope: read or write), print it and its line, and do nothing else.",
+            help="Make a key (scope: read or write), print it and its line, and exit.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Serve a model: ratings come in, answers follow at once, nothing is retrained.
+    """Serve a model. New ratings count at once; nothing is retrained.
 
-    Ratings are kept in a store. One that is empty is filled with those the model was trained on.
+    Ratings are kept in a store. An empty store is filled with the model's own ratings.
     Without keys, only this machine is answered.
     """
     try:
@@ -182,7 +187,7 @@ def serve(
     from evichain.service.http.settings import ServiceSettings
     from evichain.service.store import open_store
 
-    # Not options: a command line can be read by everyone on the machine.
+    # Not options: everyone on the machine can read a command line.
     given = [(scope, os.environ.get(f"EVICHAIN_{scope.name}_KEY")) for scope in KeyScope]
     known = Keys(
         [
@@ -195,11 +200,11 @@ def serve(
         ]
     )
     if keys is not None and not len(known):
-        raise OptionError("has no keys in it", where=str(keys), right="evichain serve --new-key")
+        raise OptionError("contains no keys", where=str(keys), right="evichain serve --new-key")
     if not len(known) and not open_ and host not in _LOOPBACK:
         raise OptionError(
             f"without keys, {host} would let everyone do everything",
-            right="Give --keys FILE, or --open if that is meant.",
+            right="Give --keys FILE, or --open if you want that.",
         )
     loaded = REC.load(model)
     url = store or _default_store(model)
@@ -215,21 +220,21 @@ def serve(
         feedback_rating=feedback_rating,
         names=names,
     )
-    # Before anything is filled or started: workers would fail, one after the other.
+    # Before anything is filled or started: otherwise every worker would fail.
     settings.check(loaded.graph.scale)
     serving = Serving(model=model, store=url, settings=settings, json_logs=json_logs)
     with listen(host, port) as listening:
         with open_store(url) as opened:
             note(f"Store: {opened.name}")
             if not empty and (filled := fill(opened, loaded)):
-                note(f"It was empty: {filled:,} ratings of the model's were put into it")
+                note(f"The store was empty: added {filled:,} ratings of the model")
         del loaded
         note(f"Serving {model} at {address_of(listening)}")
         run(serving, listening, workers)
 
 
 def _default_store(model: Path) -> str:
-    """A file in the user's data folder, one for each model."""
+    """A file in the user's data folder, one per model."""
     import platformdirs
 
     place = model.absolute()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evichain.cli._errors import OptionError, OutputError
-from evichain.cli._files import check_place
+from evichain.cli._files import check_parent
 from evichain.cli._options import Force, Json, Model, examples, group
 from evichain.cli._output import note, print_json
 from evichain.spark.outputs import is_ours, names_anywhere, names_here
@@ -252,7 +252,7 @@ class _Job:
         if "://" in local:
             return self.out.rstrip("/")
         path = Path(local).absolute()
-        check_place(path)
+        check_parent(path)
         if path.exists() and not self.force:
             right = "Give another name, or --force to replace it."
             raise OutputError("already exists", where=self.out, right=right)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from evichain.cli._errors import OptionError, OutputError, print_error
-from evichain.cli._files import check_free, check_place, replacing
+from evichain.cli._files import check_free, check_parent, replacing
 from evichain.cli._loading import load_source, reading_options
 from evichain.cli._options import Data, Force, Json, Recipe, Seed, Split, examples, single
 from evichain.cli._output import note, print_json
@@ -172,7 +172,7 @@ def _check_folders(
         raise OutputError(
             "is in the model's folder, which is written whole", where=str(run), right=right
         )
-    check_place(run / _LOG)
+    check_parent(run / _LOG)
     if resume and not (run / _CHECKPOINT).exists():
         note(f"{run}: no checkpoint to go on from, so this starts at the beginning")
     elif not resume and not force and (run / _LOG).exists():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evichain.cli._errors import OptionError
-from evichain.cli._files import check_place
+from evichain.cli._files import check_parent
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Data, Json, Recipe, Seed, Split, examples, single
 from evichain.cli._output import print_json, print_table
@@ -65,7 +65,7 @@ def tune(
     """
     wanted = _searched(search or [])
     if study is not None:
-        check_place(study)
+        check_parent(study)
     from evichain import tuning
 
     tuning.check_installed()
