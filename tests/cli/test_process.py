@@ -43,7 +43,7 @@ def imported(spawn: Spawn, *arguments: str) -> set[str]:
 def test_a_mistake_is_two_lines_and_status_2(spawn: Spawn, tmp_path: Path) -> None:
     bad = tmp_path / "bad.csv"
     bad.write_text("user_id,item_id,rating\n1,2,good\n")
-    process = spawn("train", bad, "--out", tmp_path / "model", "--json")
+    process = spawn("train", bad, "--out", tmp_path / "model")
     out, err = process.communicate()
     assert process.returncode == 2
     assert out == ""
