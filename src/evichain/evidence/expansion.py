@@ -12,7 +12,7 @@ from evichain.ratings.hashing import mix
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 
-NOTHING = np.int32(np.iinfo(np.int32).min)
+NO_REFERENCE = np.int32(np.iinfo(np.int32).min)
 """The reference of what can never be had: an unknown entity, or no prototype at the bottom."""
 
 
@@ -86,7 +86,7 @@ def expand(
         other.slot,
         other.cited_ptr,
         other.cited,
-        hidden.beside(pool.holdout),
+        hidden.with_holdout(pool.holdout),
     )
     return Links(ptr, ref, entity, value), Frontier(prototypes, entities)
 
@@ -132,7 +132,7 @@ def _intern_all(entities: Ints, slot: Ints, stored: bool, refs: Ints) -> tuple[I
     for i in range(len(entities)):
         entity = entities[i]
         if entity == UNKNOWN:
-            refs[i] = NOTHING
+            refs[i] = NO_REFERENCE
         elif stored and slot[entity] >= 0:
             number = intern(keys, numbers, entity, p)
             refs[i] = -1 - number
@@ -224,7 +224,7 @@ def _expand(
                 prototypes[p] = slot[entity[e]]
                 p += 1
         elif bottom:
-            ref[e] = NOTHING
+            ref[e] = NO_REFERENCE
         else:
             number = intern(keys, numbers, entity[e], n)
             ref[e] = number

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evichain.evidence.counters import Counters, count
-from evichain.evidence.expansion import NOTHING, Links, expand, requested
-from evichain.evidence.plan_layout import NONE, Layout, Settled, lay_out, settle
+from evichain.evidence.expansion import NO_REFERENCE, Links, expand, requested
+from evichain.evidence.plan_layout import NO_INDICES, Layout, LiveLinks, find_live, lay_out
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, Hidden
@@ -35,8 +35,8 @@ class Block:
     prototypes: Ints
     entities: Ints
     layout: Layout | None = None
-    variant_node: Ints = field(default_factory=lambda: NONE)
-    variant_pair: Ints = field(default_factory=lambda: NONE)
+    variant_node: Ints = field(default_factory=lambda: NO_INDICES)
+    variant_pair: Ints = field(default_factory=lambda: NO_INDICES)
     share: slice | None = None
 
     @property
@@ -132,40 +132,40 @@ class _Descent:
             self.links.append(links)
             self.frontiers.append(frontier)
             self.sides.append(at.opposite)
-        self.settled = self._settle()
+        self.live_links = self._find_live()
         self.blocks, row = self._lay_out()
         self.rows = _request_rows(self.refs, len(self.frontiers[0].prototypes), row)
 
-    def _settle(self) -> list[Settled]:
-        settled: list[Settled] = []
+    def _find_live(self) -> list[LiveLinks]:
+        live_links: list[LiveLinks] = []
         below: Links | None = None
         for layer in reversed(range(len(self.links))):
-            judged = settle(
+            live_links_here = find_live(
                 self.frontiers[layer].entities,
                 self.links[layer],
                 below,
-                settled[0] if settled else None,
+                live_links[0] if live_links else None,
                 self.policy.cycle_blocking,
             )
-            settled.insert(0, judged)
+            live_links.insert(0, live_links_here)
             below = self.links[layer]
-        return settled
+        return live_links
 
     def _lay_out(self) -> tuple[dict[tuple[int, Side], Block], Ints]:
         """The blocks, and the number of each depth-0 entity among the generated ones."""
         blocks: dict[tuple[int, Side], Block] = {}
         deepest = self.frontiers[-1]
-        below = Block(deepest.prototypes, NONE)
+        below = Block(deepest.prototypes, NO_INDICES)
         below_row = np.full(len(deepest.entities), -1, np.int32)
-        below_pair: Ints = NONE
-        below_links: Longs = NONE.astype(np.int64)
-        below_alive: Flags = NONE.astype(np.bool_)
+        below_pair: Ints = NO_INDICES
+        below_links: Longs = NO_INDICES.astype(np.int64)
+        below_alive: Flags = NO_INDICES.astype(np.bool_)
         blocks[self.top + len(self.links), self.sides[-1]] = below
         for layer in reversed(range(len(self.links))):
-            frontier, judged = self.frontiers[layer], self.settled[layer]
-            own, part = judged, None
+            frontier, live_links_here = self.frontiers[layer], self.live_links[layer]
+            own, part = live_links_here, None
             if self.share != WHOLE:
-                own, part = judged.share(self.links[layer].ptr, *self.share)
+                own, part = live_links_here.share(self.links[layer].ptr, *self.share)
             layout, pair_of_link, variants = lay_out(
                 self.links[layer],
                 own,
@@ -178,21 +178,21 @@ class _Descent:
                 owner = np.searchsorted(below_links, variants, side="right") - 1
                 below.variant_node = below_row[owner]
                 below.variant_pair = below_pair[variants]
-            live = judged.count > 0
+            live = live_links_here.count > 0
             below = Block(frontier.prototypes, frontier.entities[live], layout, share=part)
             below_row = np.where(live, np.cumsum(live, dtype=np.int32) - 1, -1).astype(np.int32)
             below_pair, below_links = pair_of_link, self.links[layer].ptr
-            below_alive = judged.alive
+            below_alive = live_links_here.alive
             blocks[self.top + layer, self.sides[layer]] = below
         return blocks, below_row
 
     def tally(self) -> Counters:
-        return count(self.policy, self.refs, self.frontiers, self.links, self.settled)
+        return count(self.policy, self.refs, self.frontiers, self.links, self.live_links)
 
 
 def _request_rows(refs: Ints, prototypes: int, row: Ints) -> Ints:
     found = np.full(len(refs), -1, np.int32)
-    stored = (refs < 0) & (refs != NOTHING)
+    stored = (refs < 0) & (refs != NO_REFERENCE)
     found[stored] = -1 - refs[stored]
     generated = refs >= 0
     if generated.any() and len(row):

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evichain.evidence.expansion import NOTHING, Frontier, Links, intern, table_for
+from evichain.evidence.expansion import NO_REFERENCE, Frontier, Links, intern, table_for
 from evichain.kernels import Bytes, Flags, Floats, Ints, Longs, kernel
 
 EMPTY_PTR: Longs = np.zeros(1, np.int64)
-NONE: Ints = np.empty(0, np.int32)
+NO_INDICES: Ints = np.empty(0, np.int32)
 
 _BESIDE_LINKS = 32
 """What it takes to generate an embedding beside its links, as if it had so many more."""
@@ -22,8 +22,8 @@ _FEW = 64
 
 
 @dataclass(frozen=True)
-class Settled:
-    """Links judged: which are alive, and which meet their own origin one step on.
+class LiveLinks:
+    """Links live_links_here: which are alive, and which meet their own origin one step on.
 
     `mutual[e]` is the link below that leads straight back from e's evidence to its
     target, or -1; `count[i]` is the number of live links of entity i.
@@ -33,7 +33,7 @@ class Settled:
     mutual: Longs
     count: Ints
 
-    def share(self, ptr: Longs, number: int, of: int) -> tuple["Settled", slice]:
+    def share(self, ptr: Longs, number: int, of: int) -> tuple["LiveLinks", slice]:
         """With the links of a share of the live entities only; and which of these that are.
 
         Shares have about as much to compute, and are the same whoever asks.
@@ -48,25 +48,25 @@ class Settled:
         kept = np.zeros(len(self.count), np.bool_)
         kept[live[part]] = True
         alive = self.alive & np.repeat(kept, np.diff(ptr))
-        return Settled(alive, self.mutual, np.where(kept, self.count, 0).astype(np.int32)), part
+        return LiveLinks(alive, self.mutual, np.where(kept, self.count, 0).astype(np.int32)), part
 
 
-def settle(
-    targets: Ints, links: Links, below: Links | None, settled: Settled | None, blocking: bool
-) -> Settled:
+def find_live(
+    targets: Ints, links: Links, below: Links | None, live_links: LiveLinks | None, blocking: bool
+) -> LiveLinks:
     """Judge the links of one depth, given those of the depth below (none at the bottom)."""
-    if below is None or settled is None:
-        below = Links(EMPTY_PTR, NONE, NONE, np.empty(0, np.float32))
-        settled = Settled(np.empty(0, np.bool_), np.empty(0, np.int64), NONE)
-    return Settled(
-        *_settle(
+    if below is None or live_links is None:
+        below = Links(EMPTY_PTR, NO_INDICES, NO_INDICES, np.empty(0, np.float32))
+        live_links = LiveLinks(np.empty(0, np.bool_), np.empty(0, np.int64), NO_INDICES)
+    return LiveLinks(
+        *_find_live(
             targets,
             links.ptr,
             links.ref,
             below.ptr,
             below.entity,
-            settled.alive,
-            settled.count,
+            live_links.alive,
+            live_links.count,
             blocking,
         )
     )
@@ -92,7 +92,7 @@ class Layout:
 
 def lay_out(
     links: Links,
-    settled: Settled,
+    live_links: LiveLinks,
     below: Frontier,
     below_row: Ints,
     below_alive: Flags,
@@ -109,8 +109,8 @@ def lay_out(
     """
     source, variants = _sources(
         links.ref,
-        settled.alive,
-        settled.mutual,
+        live_links.alive,
+        live_links.mutual,
         len(below.prototypes),
         below_row,
         below_alive,
@@ -119,8 +119,8 @@ def lay_out(
     sources = len(below.prototypes) + below_nodes + len(variants)
     laid = _lay_out(
         links.ptr,
-        settled.alive,
-        settled.count,
+        live_links.alive,
+        live_links.count,
         source,
         links.value,
         links.value.view(np.int32),
@@ -142,7 +142,7 @@ def lay_out_links(ptr: Longs, source: Ints, value: Floats, alive: Flags) -> tupl
 
 
 @kernel
-def _settle(
+def _find_live(
     targets: Ints,
     ptr: Longs,
     ref: Ints,
@@ -160,7 +160,7 @@ def _settle(
         for e in range(ptr[i], ptr[i + 1]):
             node = ref[e]
             if node < 0:
-                alive[e] = node != NOTHING
+                alive[e] = node != NO_REFERENCE
             elif node < nodes_below:
                 parts = below_count[node]
                 if blocking:

@@ -48,7 +48,7 @@ class Hidden(NamedTuple):
     cold_start_share: int = 0
     holdout: Holdout = NO_HOLDOUT
 
-    def beside(self, holdout: Holdout) -> "Hidden":
+    def with_holdout(self, holdout: Holdout) -> "Hidden":
         """Hide what is set aside too."""
         return self._replace(holdout=holdout)
 
@@ -82,7 +82,7 @@ def selected(
         cited.slot,
         cited.cited_ptr,
         cited.cited,
-        hidden.beside(pool.holdout),
+        hidden.with_holdout(pool.holdout),
         False,
     )
     places = out[:found]

@@ -48,6 +48,6 @@ def calibrate(
         reach = float(np.quantile(np.abs(found - ratings) / stds, COVERAGE))
         return math.log(max(reach / stds_for(COVERAGE), 1e-6))
 
-    head.shift_doubt(missing())
+    head.shift_log_std(missing())
     for side in Side:
-        head.shift_strangeness(side, missing(side))
+        head.shift_unknown_log_std(side, missing(side))

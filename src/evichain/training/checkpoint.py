@@ -38,7 +38,7 @@ class Progress:
     last_rmse: float | None = None
 
 
-def snapshot(chain: Chain) -> Weights:
+def copy_weights(chain: Chain) -> Weights:
     """A copy of the weights."""
     return {name: value.detach().clone() for name, value in chain.state_dict().items()}
 

@@ -8,10 +8,10 @@ from typing import TypeVar
 Thing = TypeVar("Thing")
 
 
-def ahead(make: Callable[[int], Thing], numbers: range) -> Iterator[Thing]:
+def prefetched(make: Callable[[int], Thing], numbers: range) -> Iterator[Thing]:
     """`make(n)` for each number, in order, one ahead of the consumer on a second thread.
 
-    >>> list(ahead(lambda n: n * n, range(4)))
+    >>> list(prefetched(lambda n: n * n, range(4)))
     [0, 1, 4, 9]
     """
     with ThreadPoolExecutor(1, thread_name_prefix="evichain-ahead") as thread:

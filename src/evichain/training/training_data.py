@@ -15,7 +15,7 @@ from evichain.ratings.side import Side
 from evichain.ratings.splits import random_split
 from evichain.ratings.table import Ratings
 
-Pairs = tuple[Ints, Ints, Floats]
+RatedPairs = tuple[Ints, Ints, Floats]
 
 _VALIDATION_SEED = 7919
 FEWEST_TO_CUT = 100
@@ -27,7 +27,7 @@ class TrainingData:
     """The pool to learn from and the ratings to watch, which are in none of its evidence."""
 
     pool: Pool
-    validation: Pairs | None = None
+    validation: RatedPairs | None = None
     _held: Ratings | None = None
 
     def whole(self) -> Pool:

@@ -14,7 +14,7 @@ from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.recommender import REC
-from evichain.resources import gently
+from evichain.resources import lower_priority
 from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import Change, LiveEngine
 from evichain.service.live.recent import Recent
@@ -193,7 +193,7 @@ class StoreFollower:
                 self._stop.wait(10 * _WAIT)
 
     def _settle_on(self) -> None:
-        gently()
+        lower_priority()
         while self._news.wait():
             self._news.clear()
             # After clearing: `stop` sets both, this one first.
