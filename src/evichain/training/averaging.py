@@ -2,9 +2,9 @@
 
 
 def decay_at(averaging: float, step: int) -> float:
-    """How much of the average so far a step keeps.
+    """The decay of the running average at a step: how much of the average so far is kept.
 
-    The first steps keep little: an average over few is no better than its last.
+    It starts low, so that the average soon forgets the initial weights.
 
     >>> [round(decay_at(0.98, step), 3) for step in (0, 10, 1000)]
     [0.1, 0.55, 0.98]

@@ -1,10 +1,10 @@
-"""Several processes that train one model: what each does, and how they agree.
+"""Data-parallel training: several processes that train one model.
 
-A batch is the same whatever the number of processes, and the targets of all are hidden from the
-evidence. Each process generates a share of the embeddings of every depth and side, which all of
-them exchange, and has a share of the targets; the gradients are added up, so that a step is that
-of one process but for the rounding of sums. With cycle blocking, where an embedding depends on who
-asks, a process generates all that its targets need instead.
+A batch is the same for any number of processes, and all its targets are hidden from the evidence.
+Each process generates a share of the embeddings of every depth and side, the processes exchange
+them, and each has a share of the targets. Gradients are summed, so a step equals that of one
+process up to rounding. With cycle blocking an embedding depends on who asks for it, so each
+process generates all that its own targets need.
 """
 
 import os
@@ -22,7 +22,7 @@ from evichain.errors import DistributedError, SettingsError
 from evichain.training.device import CPU
 
 RENDEZVOUS = "EVICHAIN_RENDEZVOUS"
-"""Where the processes that `evichain train --processes` starts meet; torchrun has its own way."""
+"""The rendezvous URL set by `evichain train --processes`; torchrun sets MASTER_ADDR instead."""
 
 _RIGHT = "torchrun and --processes set it; without WORLD_SIZE, one process trains alone."
 
@@ -36,18 +36,18 @@ class ProcessGroup:
 
     @classmethod
     def here(cls) -> "ProcessGroup":
-        """That of the process group, where there is one; else a process alone."""
+        """The group that `torch.distributed` was started with, or a single process."""
         if dist.is_available() and dist.is_initialized():
             return cls(dist.get_rank(), dist.get_world_size())
         return cls()
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the process that writes and speaks."""
+        """Whether this is the process that writes files and shows progress."""
         return self.rank == 0
 
     def share(self, count: int) -> slice:
-        """This process' part of `count` things."""
+        """This process's part of `count` elements."""
         return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
 
     def total(self, values: Sequence[float]) -> list[float]:
@@ -60,17 +60,17 @@ class ProcessGroup:
         return [float(value) for value in sums]
 
     def add_gradients(self, parameters: Iterable[Tensor]) -> None:
-        """Put the sum of all processes' gradients in place of this one's.
+        """Replace this process's gradients by the sum over all processes.
 
-        A parameter that nobody has a gradient of keeps none, so that the optimizer leaves it
-        alone, as it would in one process.
+        A parameter without a gradient in any process keeps none, so that the optimizer skips it,
+        as it would in one process.
         """
         if self.size == 1:
             return
         wanted = list(parameters)
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in wanted]
-        there = [float(p.grad is not None) for p in wanted]
-        sums = torch.cat([grads[0].new_tensor(there), *(grad.flatten() for grad in grads)])
+        present = [float(p.grad is not None) for p in wanted]
+        sums = torch.cat([grads[0].new_tensor(present), *(grad.flatten() for grad in grads)])
         with _lost_process_reported():
             dist.all_reduce(sums)
         counts, *parts = torch.split(sums, [len(wanted), *(grad.numel() for grad in grads)])
@@ -78,18 +78,18 @@ class ProcessGroup:
             parameter.grad = part.view_as(parameter).clone() if count else None
 
     def exchange(self, rows: Tensor, share: slice, count: int) -> Tensor:
-        """The rows of all processes, with their gradient: the sum of what all make of them.
+        """The rows of all processes; their gradient is the sum over all processes.
 
         Args:
-            rows: this process' own.
-            share: which of them all those are.
-            count: how many there are.
+            rows: the rows of this process.
+            share: where they are among all rows.
+            count: how many rows there are in all.
         """
         whole: Tensor = _Exchange.apply(rows, share, count)  # type: ignore[no-untyped-call]
         return whole
 
     def spread(self, tensors: Iterable[Tensor]) -> None:
-        """Give every process the tensors of the one that is_first."""
+        """Copy the tensors of the first process to all others."""
         if self.size > 1:
             with _lost_process_reported():
                 for tensor in tensors:
@@ -119,17 +119,17 @@ SINGLE_PROCESS = ProcessGroup()
 
 @contextmanager
 def process_group_from_environment(device: torch.device = CPU) -> Iterator[ProcessGroup]:
-    """The group that torchrun, or `evichain train --processes`, started this process in.
+    """The group in which torchrun or `evichain train --processes` started this process.
 
-    It talks over gloo, and over nccl about what is on a graphics processor: the gradients.
+    It communicates over gloo, and over nccl for tensors on a GPU.
     """
     rank, size = rank_and_size()
     if size == 1 or not dist.is_available() or dist.is_initialized():
         yield ProcessGroup.here()
         return
-    # Its functions take the group there is at their import for their default: imported later, by
-    # the optimizer, they would keep the group and its threads for the end of the interpreter,
-    # which such a thread may turn into an abort.
+    # On import, its functions take the current group as a default argument. The optimizer would
+    # import it later and so keep the group and its threads until the interpreter exits, where
+    # such a thread can abort the process. Imported here, there is no group to keep.
     import torch.distributed.nn.functional  # noqa: F401
 
     place = rendezvous_url()
@@ -151,36 +151,36 @@ def _lost_process_reported() -> Iterator[None]:
         yield
     except RuntimeError as error:
         raise DistributedError(
-            f"another process of this run has gone ({str(error).splitlines()[0]})",
-            right="Start the run again; with --resume it goes on from its checkpoint.",
+            f"another process of this run has stopped ({str(error).splitlines()[0]})",
+            right="Start the run again; --resume continues from its checkpoint.",
         ) from error
 
 
 def rank_and_size() -> tuple[int, int]:
-    """The number of this process, and how many there are; 0 and 1 where nothing is told."""
+    """The number of this process, and how many there are; 0 and 1 if the variables are not set."""
     size = _number("WORLD_SIZE", 1) if "WORLD_SIZE" in os.environ else 1
     return (_number("RANK", 0, size - 1) if size > 1 else 0), size
 
 
 def rendezvous_url() -> str:
-    """Where the processes meet, as PyTorch wants it."""
+    """The `init_method` for PyTorch."""
     if RENDEZVOUS in os.environ:
         return os.environ[RENDEZVOUS]
-    _told("MASTER_ADDR")
+    _required("MASTER_ADDR")
     _number("MASTER_PORT", 0, 2**16 - 1)
     return "env://"
 
 
-def _told(name: str) -> str:
+def _required(name: str) -> str:
     if not os.environ.get(name):
         raise SettingsError("is not set, but WORLD_SIZE is", where=name, right=_RIGHT)
     return os.environ[name]
 
 
 def _number(name: str, low: int, high: int | None = None) -> int:
-    told = _told(name)
-    number = int(told) if told.isdecimal() else -1
+    given = _required(name)
+    number = int(given) if given.isdecimal() else -1
     if number < low or (high is not None and number > high):
         wanted = f"from {low} on" if high is None else f"from {low} to {high}"
-        raise SettingsError(f"{told!r} is no whole number {wanted}", where=name, right=_RIGHT)
+        raise SettingsError(f"{given!r} is not a whole number {wanted}", where=name, right=_RIGHT)
     return number

@@ -55,7 +55,7 @@ _LARGEST_SEED = 2**63 - 1
 class Batch:
     """The ratings of a step and the plan of their evidence.
 
-    `weight` is their part of the whole batch, of which the others of the group have the rest.
+    `weight` is their share of the whole batch; other processes have the rest.
     """
 
     plan: Plan
@@ -75,7 +75,7 @@ class Draw(NamedTuple):
 
 
 def draw_step(pool: Pool, settings: TrainingSettings, step: int) -> Draw:
-    """What a step is about: a function of the seed and the step's number."""
+    """The targets of a step: a function of the seed and the step's number."""
     count = len(pool.graph)
     size = max(1, min(settings.batch_size, int(count * settings.batch_share)))
     for turn in itertools.count():
@@ -83,7 +83,7 @@ def draw_step(pool: Pool, settings: TrainingSettings, step: int) -> Draw:
             count, size, settings.seed + turn, step, settings.ratings_per_user
         )
         users, items, ratings = _targets(pool, positions)
-        if len(users):  # else a batch of few, all of them set aside
+        if len(users):  # else all ratings of a small batch are held out
             break
     draw = evidence_seed(settings.seed, step)
     targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
@@ -110,14 +110,14 @@ def make_batch(
     step: int,
     group: ProcessGroup = SINGLE_PROCESS,
 ) -> Batch:
-    """A process' share of the batch of a step."""
+    """This process's share of the batch of a step."""
     users, items, ratings, seed, hidden = draw_step(pool, settings, step)
     part = group.share(len(users))
     own = ratings[part]
     if group.size == 1 or policy.cycle_blocking or len(users) < group.size:
         plan = make_plan(pool, policy, users[part], items[part], seed=seed, hidden=hidden)
     else:
-        # What shares of the targets need is nearly the same: it is generated once for all.
+        # All shares of the targets need nearly the same embeddings, so they are generated once.
         member = group.rank, group.size
         plan = make_plan(pool, policy, users, items, seed=seed, hidden=hidden, share=member)
         plan = replace(plan, rows=(plan.rows[0][part], plan.rows[1][part]))
@@ -125,7 +125,7 @@ def make_batch(
 
 
 def _targets(pool: Pool, positions: Longs) -> RatedPairs:
-    """The ratings at these positions but for those that are set aside."""
+    """The ratings at these positions, without those that are held out."""
     users, items, ratings = pool.graph.pairs(positions)
     if not pool.holdout.share:
         return users, items, ratings
@@ -182,9 +182,9 @@ def _run_folder(run: Path) -> Path:
         run.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(
-            f"no run folder can be made here ({error.strerror})",
+            f"cannot create the run folder ({error.strerror})",
             where=str(run),
-            right="Name a folder that is free or holds a run.",
+            right="Name a free folder, or one that holds a run.",
         ) from error
     return run
 
@@ -194,10 +194,10 @@ class Trainer:
     """Trains a chain in place.
 
     Args:
-        validation: ratings that are in no evidence, to watch and to stop by.
+        validation: ratings that are not in the evidence, for validation and early stopping.
         watch: called with the step and its figures after each step.
         group: the processes that train together; the first of them writes the run's files.
-        device: where steps are computed; all else is on the processor.
+        device: where steps are computed; all else runs on the CPU.
     """
 
     chain: Chain
@@ -211,7 +211,7 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.chain.to(self.device)
-        # Elsewhere one pass would want the step's number there too, which checkpoints do not.
+        # Elsewhere, a fused Adam would keep its step count on the device, unlike checkpoints.
         fused = True if self.device == CPU else None
         self.optimizer = torch.optim.Adam(
             self.chain.parameters(), lr=self.settings.learning_rate, fused=fused
@@ -222,7 +222,7 @@ class Trainer:
 
     @property
     def result(self) -> Chain:
-        """The chain as it would be, were training to end now."""
+        """The chain that training would return if it stopped now."""
         found = self.chain if self.average is None else self.average
         return found if self.device == CPU else deepcopy(found).to(CPU)
 
@@ -277,7 +277,7 @@ class Trainer:
             if self.validation is not None and (
                 last or progress.step % settings.validate_every == 0
             ):
-                values["validation_rmse"] = self._look()
+                values["validation_rmse"] = self._validate()
             progress.seconds = time.monotonic() - begun
             progress.finished = last or self._out_of_patience()
             if log:
@@ -310,9 +310,9 @@ class Trainer:
         self.group.add_gradients(self.chain.parameters())
         (squared,) = self.group.total([float(error)])
         if self.settings.gradient_limit:
-            # What the doubt learns must not shorten what the estimates learn.
-            doubting = set(self.chain.head.log_stds.parameters())
-            limited = [p for p in self.chain.parameters() if p not in doubting]
+            # The gradient of log_std must not scale down the gradient of the estimates.
+            std_parameters = set(self.chain.head.log_stds.parameters())
+            limited = [p for p in self.chain.parameters() if p not in std_parameters]
             clip_grad_norm_(limited, self.settings.gradient_limit)
         self.optimizer.step()
         self._take_into_average()
@@ -337,7 +337,7 @@ class Trainer:
             users, items, ratings = self.validation
             calibrate(self.chain, self.pool, self.policy, (users, items), ratings)
 
-    def _look(self) -> float:
+    def _validate(self) -> float:
         rmse = self.progress.last_rmse = self.validation_rmse()
         if self.progress.best_rmse is None or rmse < self.progress.best_rmse:
             self.progress.best_rmse, self.progress.best_step = rmse, self.progress.step
@@ -352,7 +352,7 @@ class Trainer:
 
     @property
     def _identity(self) -> str:
-        """What must be the same for a checkpoint to be of this run."""
+        """A digest of all that must be equal for a checkpoint to belong to this run."""
         digest = blake2b(digest_size=16)
         digest.update(self.policy.model_dump_json().encode())
         digest.update(self.chain.settings.model_dump_json().encode())
