@@ -235,8 +235,8 @@ def _parts(trainer: Trainer) -> tuple[Pool, Policy, TrainingSettings]:
     return trainer.pool, trainer.policy, trainer.settings
 
 
-def test_the_doubt_does_not_shorten_what_estimates_learn() -> None:
-    """With a gradient limit, whatever the doubt has to learn, the rest learns the same."""
+def test_the_gradient_limit_of_estimates_ignores_log_std() -> None:
+    """With a gradient limit, the step of the estimates does not depend on that of log_std."""
     sure, doubtful = a_plus_trainer(), a_plus_trainer()
     with torch.no_grad():
         for layer in doubtful.chain.head.log_stds:
@@ -245,5 +245,5 @@ def test_the_doubt_does_not_shorten_what_estimates_learn() -> None:
     for trainer in (sure, doubtful):
         trainer._step(make_batch(*_parts(trainer), 0))
     for name, value in sure.chain.named_parameters():
-        if not name.startswith("head.doubts"):
+        if not name.startswith("head.log_stds"):
             assert torch.equal(value, doubtful.chain.get_parameter(name)), name

@@ -1,8 +1,8 @@
-"""What the recursion would do for a plan, counted without doing it.
+"""Counts what the recursion would do for a plan, without doing it.
 
-The recursion asks for an embedding once for every piece of evidence it looks at. With
-caching it generates an embedding once, without it once a request; with cycle blocking an
-embedding is a different one for each who asks, and nobody asks for who asked for them.
+The recursion requests an embedding for every piece of evidence it considers. With caching it
+generates each embedding once, otherwise once per request. With cycle blocking an embedding is a
+different one for each requester, and never requests its own requester.
 """
 
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ def count(
         stored, dead = link.ref < 0, link.ref == NO_REFERENCE
         total += Counters(requests=int(asks[stored].sum()), failed=int(asks[dead].sum()))
         if depth + 1 == len(links):
-            # Below the last links there are prototypes only, and what is dead.
+            # Below the last links there are only prototypes and dead ends.
             break
         inner = ~stored
         asks, alive, node = asks[inner], live_links_here.alive[inner], link.ref[inner]

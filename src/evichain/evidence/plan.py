@@ -1,10 +1,10 @@
 """The plan: all evidence for a batch of requests, compiled before any arithmetic.
 
-For each side and depth there is a block. Its rows are the prototypes asked for there, the
-entities generated there, and their variants (cycle blocking); blocks are made from the
-bottom up, each from the rows of the opposite side's block one depth below.
+For each side and depth there is a block. Its rows are the prototypes requested there, the
+entities generated there, and their variants (cycle blocking). Blocks are computed from the bottom
+up, each from the rows of the opposite side's block one depth below.
 
-Processes that work together have the same plan, in which each generates a share of every block.
+In data-parallel training all processes have the same plan; each generates a share of every block.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ from evichain.kernels import Flags, Ints, Longs
 from evichain.ratings.side import Side
 
 WHOLE = (0, 1)
-"""The one share of what is not shared."""
+"""Share 0 of 1: the whole block."""
 
 
 @dataclass
 class Block:
-    """The rows of one side at one depth, and how the generated ones come about.
+    """The rows of one side at one depth, and the evidence of the generated ones.
 
-    The layout is that of all entities, or of a share of them where others generate the rest.
+    The layout is that of all entities, or of this process's share of them.
     """
 
     prototypes: Ints
@@ -54,7 +54,7 @@ class Plan:
     counters: Counters | None = None
 
     def upward(self) -> Iterator[tuple[int, Side, Block]]:
-        """The blocks in an order in which each comes after what it is made from."""
+        """The blocks from the bottom up: each comes after those it is computed from."""
         for depth, side in sorted(self.blocks, reverse=True):
             yield depth, side, self.blocks[depth, side]
 
@@ -85,9 +85,9 @@ def make_plan(
 
     Args:
         seed: draws the evidence; STABLE gives the choice used for serving.
-        depth: the depth they are asked for at; 0 for what a prediction is made of.
-        hidden: what is no evidence to anyone (see `selection.hide`).
-        share: which of how many shares of every block to generate; without cycle blocking.
+        depth: the depth of the requests; 0 for predictions.
+        hidden: what must not be evidence (see `selection.hide`).
+        share: (number, count): the share of every block to generate; not with cycle blocking.
         counting: also count what the recursion would do.
     """
     blocks: dict[tuple[int, Side], Block] = {}
