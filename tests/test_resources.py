@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evichain.errors import DataError, MachineError
-from evichain.resources import apart, peak_bytes
+from evichain.resources import in_own_process, peak_bytes
 
 MANY = 200_000_000
 
@@ -35,10 +35,10 @@ def test_a_process_is_not_charged_for_who_started_it() -> None:
 
 
 def test_work_apart_is_done_by_another_process() -> None:
-    assert apart(os.getpid) != os.getpid()
-    assert apart(divmod, 17, 5) == (3, 2)
+    assert in_own_process(os.getpid) != os.getpid()
+    assert in_own_process(divmod, 17, 5) == (3, 2)
     with pytest.raises(DataError, match="no such user"):
-        apart(_refuse)
+        in_own_process(_refuse)
 
 
 def _refuse() -> None:
@@ -47,4 +47,4 @@ def _refuse() -> None:
 
 def test_a_process_that_is_ended_at_its_work_is_told_of() -> None:
     with pytest.raises(MachineError, match="was ended, most likely because memory ran out"):
-        apart(os._exit, 9)
+        in_own_process(os._exit, 9)

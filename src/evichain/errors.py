@@ -48,7 +48,7 @@ class NotFittedError(EvichainError):
     """A question put to a recommender before `fit` or `load`."""
 
 
-class TeamError(EvichainError):
+class DistributedError(EvichainError):
     """A process of several that train together has gone, and the others cannot go on."""
 
 

@@ -82,7 +82,7 @@ def thread_count() -> int:
 
 
 @cache
-def _pool(_process: int) -> ThreadPoolExecutor:
+def _thread_pool(_process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_count(), thread_name_prefix="evichain")
 
 
@@ -104,7 +104,7 @@ def in_threads(function: Callable[..., None], count: int, *arguments: Any) -> No
             function(bounds[share], bounds[share + 1], *arguments)
 
     # The process id keys the pool because threads do not survive a fork.
-    others = [_pool(os.getpid()).submit(run, lane) for lane in range(1, lanes)]
+    others = [_thread_pool(os.getpid()).submit(run, lane) for lane in range(1, lanes)]
     run(0)
     for other in others:
         other.result()

@@ -140,7 +140,7 @@ class REC:
         trainer = Trainer(
             chain, pool, settings.policy, settings.training, material.validation, device=place
         )
-        shown = progress and trainer.team.leads
+        shown = progress and trainer.group.is_first
         with progress_bar(
             "Training", settings.training.iterations, enabled=shown, unit="steps"
         ) as bar:

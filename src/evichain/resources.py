@@ -40,7 +40,7 @@ def peak_bytes(process: int | None = None) -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def gently(steps: int = 10) -> None:
+def lower_priority(steps: int = 10) -> None:
     """Let all others go before this thread, where the system tells threads apart and allows it."""
     if sys.platform != "linux":
         return
@@ -48,7 +48,7 @@ def gently(steps: int = 10) -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), steps)
 
 
-def apart(
+def in_own_process(
     work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
 ) -> Result:
     """Do a piece of work in a process of its own, whose memory is then that of the work."""

@@ -37,7 +37,7 @@ def test_a_single_row_is_that_of_the_generator(parts: tuple[bool, ...], count: i
     np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
     answerable, end = (
         read(chain, Side.USER, expected[None], np.ones(1, np.bool_)),
-        fold_in.end(expected),
+        fold_in.output(expected),
     )
     for name in ("vectors", "embeddings", "log_stds", "has_embedding", "answerable"):
         np.testing.assert_allclose(getattr(end, name), getattr(answerable, name), atol=1e-5)

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from evichain.training.prefetch import ahead
+from evichain.training.prefetch import prefetched
 
 
 def test_the_next_is_made_while_the_current_is_used() -> None:
@@ -16,7 +16,7 @@ def test_the_next_is_made_while_the_current_is_used() -> None:
             second.set()
         return n
 
-    things = ahead(make, range(5))
+    things = prefetched(make, range(5))
     assert next(things) == 0
     assert second.wait(timeout=30)
     assert list(things) == [1, 2, 3, 4]
@@ -31,8 +31,8 @@ def test_errors_come_out_and_an_early_end_is_clean() -> None:
         return n
 
     with pytest.raises(ValueError, match="two"):
-        list(ahead(make, range(5)))
-    for thing in ahead(lambda n: n, range(100)):
+        list(prefetched(make, range(5)))
+    for thing in prefetched(lambda n: n, range(100)):
         if thing == 3:
             break
-    assert list(ahead(lambda n: n, range(0))) == []
+    assert list(prefetched(lambda n: n, range(0))) == []

@@ -235,8 +235,8 @@ def _parts(trainer: Trainer) -> tuple[Pool, Policy, TrainingSettings]:
     return trainer.pool, trainer.policy, trainer.settings
 
 
-def test_the_std_does_not_shorten_what_estimates_learn() -> None:
-    """With a gradient limit, whatever the std has to learn, the rest learns the same."""
+def test_the_gradient_limit_of_estimates_ignores_log_std() -> None:
+    """With a gradient limit, the step of the estimates does not depend on that of log_std."""
     first, second = a_plus_trainer(), a_plus_trainer()
     with torch.no_grad():
         for layer in second.chain.head.log_stds:

@@ -59,7 +59,7 @@ def user_output(backend: Backend, row: Row) -> HeadOutput:
     evidence = row_evidence(backend, Side.USER, row)
     if backend.fold_in is not None and len(evidence.others):
         made = backend.fold_in.row(evidence.embeddings, evidence.ratings)
-        return backend.fold_in.end(made)
+        return backend.fold_in.output(made)
     layer = _embedding(backend, evidence)
     return read(backend.chain, Side.USER, layer.rows, layer.has_embedding)
 
@@ -95,7 +95,7 @@ class RowSource:
     def scale(self) -> Scale:
         return self.backend.scale
 
-    def end(self, side: Side) -> int:
+    def root(self, side: Side) -> int:
         return UNKNOWN if side is Side.USER else self.item
 
     def embeddings(self, side: Side, depth: int, places: Ints) -> Tensor:

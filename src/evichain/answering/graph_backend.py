@@ -15,7 +15,7 @@ from evichain.model.chain import Chain
 from evichain.model.embeddings import embeddings
 from evichain.model.evidence_source import EvidenceSource, PlanSource
 from evichain.model.fold_in import FoldIn
-from evichain.model.inference import HeadOutput, ends
+from evichain.model.inference import HeadOutput, head_outputs
 from evichain.model.layers import Layer
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
@@ -99,7 +99,7 @@ class GraphBackend:
         return slots
 
     def outputs(self, side: Side, indices: Ints | Longs) -> HeadOutput:
-        return ends(self.chain, self.pool, self.policy, side, indices.astype(np.int32))
+        return head_outputs(self.chain, self.pool, self.policy, side, indices.astype(np.int32))
 
     def embeddings(self, side: Side, depth: int, indices: Ints | Longs) -> Layer:
         entities = indices.astype(np.int32)

@@ -23,7 +23,7 @@ from evichain.kernels import Floats, Ints, Longs
 from evichain.progress import Advance
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
-from evichain.training.averaging import kept
+from evichain.training.averaging import decay_at
 from evichain.training.memory import keep_freed_memory
 
 
@@ -208,6 +208,6 @@ def _running(averaging: float) -> Callable[[Any, Any, Any], None]:
 
     @torch.no_grad()
     def average(old: Sequence[Tensor], new: Sequence[Tensor], count: Tensor | int) -> None:
-        torch._foreach_lerp_(list(old), list(new), 1 - kept(averaging, int(count)))
+        torch._foreach_lerp_(list(old), list(new), 1 - decay_at(averaging, int(count)))
 
     return average

@@ -20,7 +20,7 @@ from evichain.ratings.conversion import convert_parquet
 from evichain.ratings.graph import Graph
 from evichain.ratings.synthetic import Synthetic
 from evichain.recommender import REC
-from evichain.resources import apart, peak_bytes
+from evichain.resources import in_own_process, peak_bytes
 from evichain.training.trainer import make_batch
 
 _WARM_UP = 3
@@ -66,7 +66,7 @@ def bench_scale(
         made = _kept(place, "generate", say, _generate, size, seed, place)
         graph = _kept(place, "convert", say, _convert, place)
         say(f"{size:,} ratings: {repeats} steps")
-        steps = apart(_train, place, recipe, dict(changes or {}), seed, repeats)
+        steps = in_own_process(_train, place, recipe, dict(changes or {}), seed, repeats)
         found.append({**made, **graph, **steps, "kept": kept})
     memory = [
         one[f"{work}_peak_bytes"] for one in found for work in ("generate", "convert", "step")
@@ -95,7 +95,7 @@ def _kept(
     else:
         say(f"{place.name}: {name}")
         place.mkdir(exist_ok=True)
-        found = json.dumps(apart(work, *arguments))
+        found = json.dumps(in_own_process(work, *arguments))
         with file_beside(note) as made:
             made.write_text(found + "\n")
     figures: Figures = json.loads(note.read_text())

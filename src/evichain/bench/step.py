@@ -16,7 +16,7 @@ from torch import Tensor
 from evichain.bench.products import Shape, block_products, ratio, seconds_of_products
 from evichain.evidence.plan import Plan
 from evichain.evidence.pool import Pool
-from evichain.model.chain import Chain, End
+from evichain.model.chain import Chain, RequestRows
 from evichain.model.reference import Recursion
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
@@ -24,7 +24,7 @@ from evichain.ratings.table import Ratings
 from evichain.recipes import Settings
 from evichain.resources import peak_bytes
 from evichain.training.memory import keep_freed_memory
-from evichain.training.prefetch import ahead
+from evichain.training.prefetch import prefetched
 from evichain.training.trainer import (
     Batch,
     Draw,
@@ -88,7 +88,7 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
 
     step_times, products = [], list[list[Shape]]()
     last = time.perf_counter()
-    for batch in ahead(make, range(_WARM_UP + repeats)):
+    for batch in prefetched(make, range(_WARM_UP + repeats)):
         _step(chain, optimizer, batch, settings.training.regularization)
         now = time.perf_counter()
         step_times.append(now - last)
@@ -149,14 +149,16 @@ def _recursion_seconds(pool: Pool, settings: Settings) -> float:
 def recursion_loss(chain: Chain, pool: Pool, settings: Settings, drawn: Draw) -> Tensor:
     """The loss of a step whose embeddings are found by recursion, one by one."""
     recursion = Recursion(chain, pool, settings.policy, drawn.seed, drawn.hidden)
-    ends, has_embedding = [], []
+    sides, has_embedding = [], []
     for side, asked in zip(Side, (drawn.users, drawn.items), strict=True):
         found = [recursion.embed((side, index)) for index in asked.tolist()]
         prior = chain.prior(side)
         nothing = chain.prototypes[side].new_zeros(chain.prototypes[side].shape[1])
         nothing = nothing if prior is None else prior
-        ends.append(End.each(torch.stack([nothing if row is None else row for row in found])))
+        sides.append(
+            RequestRows.each(torch.stack([nothing if row is None else row for row in found]))
+        )
         has_embedding.append(torch.tensor([row is not None for row in found]))
-    between = ends[0], ends[1], has_embedding[0] & has_embedding[1]
+    between = sides[0], sides[1], has_embedding[0] & has_embedding[1]
     ratings = torch.from_numpy(drawn.ratings)
     return loss_between(chain, between, ratings, settings.training.regularization)[0]

@@ -15,7 +15,7 @@ import typer
 
 from evichain.cli._errors import INTERRUPTED, USER_ERROR, print_error
 from evichain.errors import TeamError
-from evichain.training.member import RENDEZVOUS, rank_and_size
+from evichain.training.distributed import RENDEZVOUS, rank_and_size
 
 LOST = 1
 """The status of a run that lost one of its processes."""
@@ -78,7 +78,7 @@ def _started(count: int, arguments: Sequence[str], folder: Path) -> Iterator[Wor
     before = signal.signal(signal.SIGTERM, _leave)
     try:
         for rank in range(count):
-            environment = _environment(rank, count, folder / "meeting")
+            environment = _environment(rank, count, folder / "rendezvous_url")
             if rank == 0:
                 workers.append(subprocess.Popen(command, env=environment))
                 continue
@@ -102,7 +102,7 @@ def _leave(number: int, frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _environment(rank: int, count: int, meeting: Path) -> dict[str, str]:
+def _environment(rank: int, count: int, rendezvous_url: Path) -> dict[str, str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         # The cores are shared out, unless the user knows better.
@@ -111,7 +111,7 @@ def _environment(rank: int, count: int, meeting: Path) -> dict[str, str]:
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(count),
-        RENDEZVOUS: meeting.as_uri(),
+        RENDEZVOUS: rendezvous_url.as_uri(),
         _LAUNCHED: "1",
     }
 

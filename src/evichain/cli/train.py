@@ -14,7 +14,7 @@ from evichain.cli._output import note, print_json
 from evichain.cli._processes import LOST, is_first, is_launched, is_worker, run_processes
 from evichain.cli._scores import ByKnown, Top, measure_scores, no_scores, paper_rmse, print_scores
 from evichain.cli._settings import Changes, settings_options
-from evichain.errors import TeamError
+from evichain.errors import DistributedError
 
 verb = single()
 
@@ -93,12 +93,12 @@ def train(
         note("Nothing of the model will be kept: to keep it, name a folder with --out DIR")
 
     from evichain.recommender import REC
-    from evichain.training.team import team_of_environment
+    from evichain.training.distributed import process_group_from_environment
 
     model = REC(recipe, **changes)
     begun = time.perf_counter()
     try:
-        with team_of_environment(place) as team:
+        with process_group_from_environment(place) as group:
             model.fit(
                 learned,
                 run=run,
@@ -107,9 +107,9 @@ def train(
                 tensorboard=tensorboard,
                 device=device,
             )
-        if not team.leads:
+        if not group.is_first:
             return
-    except TeamError as error:
+    except DistributedError as error:
         if not is_launched():
             print_error(error, context.find_root().obj)
         raise typer.Exit(LOST) from error

@@ -1,1 +1,1 @@
-"""Evidence: what is chosen of the ratings to generate an embedding, and how it is laid out."""
+"""Evidence: which ratings generate an embedding, and how they are laid out for the arithmetic."""

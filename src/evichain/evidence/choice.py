@@ -1,4 +1,4 @@
-"""The stable evidence of many entities at once, straight from their rows."""
+"""The stable evidence of many entities at once, directly from their rows."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class Evidence:
 def choose(
     rows: Rows, ratings: Floats, keys: Keys, slot: Ints, policy: Policy, side: Side, depth: int
 ) -> Evidence:
-    """The evidence that a depth takes of each row: the choice that `selection` makes.
+    """The evidence of each row at a depth, as `selection` chooses it.
 
     Args:
         rows: in hash order, as those of a graph.
@@ -96,7 +96,7 @@ def _choose(
             bottom,
         )
         if bottom:
-            # Nothing but a prototype answers there.
+            # Only prototypes have an embedding there.
             kept = 0
             for k in range(chosen):
                 if slot[indices[room[k]]] >= 0:

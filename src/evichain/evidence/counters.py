@@ -1,8 +1,8 @@
-"""What the recursion would do for a plan, counted without doing it.
+"""Counts what the recursion would do for a plan, without doing it.
 
-The recursion asks for an embedding once for every piece of evidence it looks at. With
-caching it generates an embedding once, without it once a request; with cycle blocking an
-embedding is a different one for each who asks, and nobody asks for who asked for them.
+The recursion requests an embedding for every piece of evidence it considers. With caching it
+generates each embedding once, otherwise once per request. With cycle blocking an embedding is a
+different one for each requester, and never requests its own requester.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evichain.evidence.expansion import NOTHING, Frontier, Links
-from evichain.evidence.plan_layout import Settled
+from evichain.evidence.expansion import NO_REFERENCE, Frontier, Links
+from evichain.evidence.plan_layout import LiveLinks
 from evichain.evidence.policy import Policy
 from evichain.kernels import Ints, Longs
 
@@ -45,38 +45,38 @@ def count(
     refs: Ints,
     frontiers: Sequence[Frontier],
     links: Sequence[Links],
-    settled: Sequence[Settled],
+    live_links: Sequence[LiveLinks],
 ) -> Counters:
     """Count for the requests `refs` of one side and all that they lead to."""
     nodes = len(frontiers[0].entities)
     asked = np.bincount(refs[refs >= 0], minlength=nodes).astype(np.int64)
-    alive = settled[0].count > 0 if settled else np.zeros(nodes, np.bool_)
-    unheld = np.count_nonzero(refs == NOTHING)
+    alive = live_links[0].count > 0 if live_links else np.zeros(nodes, np.bool_)
+    unheld = np.count_nonzero(refs == NO_REFERENCE)
     total = Counters(requests=int((refs < 0).sum()), failed=int(unheld))
-    total += _answered(policy, asked, alive, remembered=bool(settled))
+    total += _answered(policy, asked, alive, remembered=bool(live_links))
 
     made = np.minimum(asked, 1) if policy.caching else asked
     back: Longs = np.zeros(len(links[0].ref) if links else 0, np.int64)
-    for depth, (link, judged) in enumerate(zip(links, settled, strict=True)):
+    for depth, (link, live_links_here) in enumerate(zip(links, live_links, strict=True)):
         asks = np.repeat(made, np.diff(link.ptr)) - back
-        stored, dead = link.ref < 0, link.ref == NOTHING
+        stored, dead = link.ref < 0, link.ref == NO_REFERENCE
         total += Counters(requests=int(asks[stored].sum()), failed=int(asks[dead].sum()))
         if depth + 1 == len(links):
-            # Below the last links there are prototypes only, and what is dead.
+            # Below the last links there are only prototypes and dead ends.
             break
         inner = ~stored
-        asks, alive, node = asks[inner], judged.alive[inner], link.ref[inner]
+        asks, alive, node = asks[inner], live_links_here.alive[inner], link.ref[inner]
         nodes = len(frontiers[depth + 1].entities)
         back = np.zeros(len(links[depth + 1].ref), np.int64)
         if policy.cycle_blocking:
             total += _answered(policy, asks, alive, remembered=True)
             each = np.minimum(asks, 1) if policy.caching else asks
             made = np.bincount(node, weights=each, minlength=nodes).astype(np.int64)
-            mutual = judged.mutual[inner]
+            mutual = live_links_here.mutual[inner]
             back[mutual[mutual >= 0]] = each[mutual >= 0]
         else:
             asked = np.bincount(node, weights=asks, minlength=nodes).astype(np.int64)
-            total += _answered(policy, asked, settled[depth + 1].count > 0, remembered=True)
+            total += _answered(policy, asked, live_links[depth + 1].count > 0, remembered=True)
             made = np.minimum(asked, 1) if policy.caching else asked
     return total
 

@@ -1,8 +1,8 @@
-"""The crowd of a step: so many users and items, drawn anew, who may be evidence in it.
+"""The entity sample of a step: the users and items that may be evidence in it.
 
-The evidence of a batch leads to ever more entities as data grows, each of which has to be
-generated. When only a crowd is asked, no more than that are generated at each depth, however
-many there are; an entity then has less evidence in training than it has in use.
+As data grows, the evidence of a batch leads to ever more entities, and each has to be generated.
+With a sample of fixed size, the number generated at each depth is bounded. An entity then has
+less evidence in training than in use.
 """
 
 from typing import NamedTuple
@@ -18,9 +18,9 @@ _ALL: Flags = np.empty(0, np.bool_)
 
 
 class EntitySample(NamedTuple):
-    """Which users and which items belong to it, by index; all of a side where none is told.
+    """Flags by index: which users and items are in the sample; an empty array stands for all.
 
-    Flags rather than a rule, since every rating that is looked at asks for one.
+    Flags are stored because they are read once for every rating considered.
     """
 
     users: Flags
@@ -31,7 +31,7 @@ EVERYONE = EntitySample(_ALL, _ALL)
 
 
 def draw_entity_sample(pool: Pool, size: int, seed: int) -> EntitySample:
-    """A crowd of about `size` users, and as many items, beside the prototypes; everyone for 0."""
+    """Draw about `size` users and as many items; prototypes are always included. 0 for all."""
     users, items = (_drawn_of(pool, side, size, seed) for side in Side)
     return EntitySample(users, items)
 
@@ -47,7 +47,7 @@ def _drawn_of(pool: Pool, side: Side, size: int, seed: int) -> Flags:
 
 @kernel
 def _draw(side: int, share: int, seed: np.uint64, out: Flags) -> None:
-    """Note who is drawn: about `share` of 2**32."""
+    """Flag the entities drawn: about `share` of 2**32."""
     for entity in range(len(out)):
         draw = mix(seed ^ mix(np.uint64(2 * entity + side)))
         if (draw & np.uint64(0xFFFFFFFF)) < np.uint64(share):
@@ -56,6 +56,6 @@ def _draw(side: int, share: int, seed: np.uint64, out: Flags) -> None:
 
 @kernel
 def belongs(entity_sample: EntitySample, side: int, entity: Int) -> bool:
-    """Whether an entity of a side is in the crowd."""
+    """Whether an entity of a side is in the sample."""
     flags = entity_sample.users if side == 0 else entity_sample.items
     return len(flags) == 0 or bool(flags[entity])

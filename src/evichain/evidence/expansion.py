@@ -1,4 +1,4 @@
-"""The way down: which evidence a batch asks for, each entity once a depth."""
+"""The way down: which evidence a batch needs, each entity once per depth."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from evichain.ratings.hashing import mix
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 
-NOTHING = np.int32(np.iinfo(np.int32).min)
-"""The reference of what can never be had: an unknown entity, or no prototype at the bottom."""
+NO_REFERENCE = np.int32(np.iinfo(np.int32).min)
+"""Refers to no embedding: an unknown entity, or an entity at the bottom without a stored one."""
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """What is asked for of one side at one depth: prototypes by slot, others by index.
+    """What is requested of one side at one depth: prototypes by slot, others by index.
 
     References into a frontier are n for `entities[n]`, -1 - n for `prototypes[n]`.
     """
@@ -44,7 +44,7 @@ class Links:
 def requested(
     pool: Pool, policy: Policy, side: Side, depth: int, entities: Ints
 ) -> tuple[Frontier, Ints]:
-    """The frontier of what is asked for at a depth, and the reference of each request."""
+    """The frontier of requests at a depth, and the reference of each request."""
     refs = np.empty(len(entities), np.int32)
     found = _intern_all(entities, pool.sides[side].slot, policy.stored(depth), refs)
     return Frontier(*found), refs
@@ -63,8 +63,7 @@ def expand(
 ) -> tuple[Links, Frontier]:
     """Select the evidence of `targets`; the links to it, and the frontier it makes.
 
-    `keep_dead` keeps links to what is no prototype at the deepest depth, which only
-    counting needs.
+    `keep_dead` keeps links to non-prototypes at the deepest depth, which only counting needs.
     """
     graph, rows, other = pool.graph, pool.graph.rows[side], pool.sides[side.opposite]
     bottom = depth + 1 >= policy.max_depth
@@ -86,7 +85,7 @@ def expand(
         other.slot,
         other.cited_ptr,
         other.cited,
-        hidden.beside(pool.holdout),
+        hidden.with_holdout(pool.holdout),
     )
     return Links(ptr, ref, entity, value), Frontier(prototypes, entities)
 
@@ -95,7 +94,7 @@ def expand(
 def table_for(count: int, below: int) -> tuple[Longs, Ints]:
     """An empty table with room for `count` distinct keys from 0 up to `below`.
 
-    By open addressing, unless a place for every possible key takes less: then there are no keys.
+    Open addressing, unless an array over all possible keys is smaller: then `keys` is empty.
     """
     size = 16
     while size < 2 * count:
@@ -132,7 +131,7 @@ def _intern_all(entities: Ints, slot: Ints, stored: bool, refs: Ints) -> tuple[I
     for i in range(len(entities)):
         entity = entities[i]
         if entity == UNKNOWN:
-            refs[i] = NOTHING
+            refs[i] = NO_REFERENCE
         elif stored and slot[entity] >= 0:
             number = intern(keys, numbers, entity, p)
             refs[i] = -1 - number
@@ -224,7 +223,7 @@ def _expand(
                 prototypes[p] = slot[entity[e]]
                 p += 1
         elif bottom:
-            ref[e] = NOTHING
+            ref[e] = NO_REFERENCE
         else:
             number = intern(keys, numbers, entity[e], n)
             ref[e] = number

@@ -1,4 +1,4 @@
-"""Evidence for someone who is in no graph: an ad-hoc list of ratings, nothing stored."""
+"""Evidence for a guest: a list of ratings by someone who is not in the graph."""
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from evichain.ratings.side import Side
 def guest_evidence(
     pool: Pool, policy: Policy, side: Side, others: Ints, ratings: Floats, *, key: int = 0
 ) -> tuple[Ints, Floats]:
-    """What of a guest's ratings is evidence for them: the choice that a stored entity gets.
+    """Select evidence from a guest's ratings, as for an entity of the graph.
 
     Args:
         side: the side the guest is on; `others` are indices of the opposite one.
-        key: the guest's key, should they have one; it settles what goes beyond the limit.
+        key: the guest's stable key, if any; it decides which ratings are used beyond the limit.
     """
     keys = np.array([key], np.uint64)
     own = np.zeros(len(others), np.int32)

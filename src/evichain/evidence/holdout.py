@@ -1,8 +1,7 @@
-"""Ratings set aside: a share of all pairs, told by a hash, that is evidence to nobody.
+"""Held-out ratings: a share of all pairs, found by a hash, that is never evidence.
 
-So ratings can be watched while a model learns from all others of the same graph: neither a
-second graph without them is needed nor a list of them, and every process agrees on which they
-are.
+So a model can be validated on ratings of the graph that it is trained on. Neither a second graph
+nor a list of pairs is needed, and all processes agree on the pairs.
 """
 
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from evichain.ratings.side import Side
 
 
 class Holdout(NamedTuple):
-    """How many of 2**32 pairs are set aside; which ones is drawn by `seed`."""
+    """How many of 2**32 pairs are held out; `seed` draws which."""
 
     share: int
     seed: int
@@ -26,19 +25,19 @@ NO_HOLDOUT = Holdout(0, 0)
 
 
 def hold_out(fraction: float, seed: int) -> Holdout:
-    """Set a fraction of all pairs aside."""
+    """Hold out a fraction of all pairs."""
     return Holdout(int(fraction * 2**32), seed)
 
 
 def are_held_out(holdout: Holdout, users: Ints, items: Ints) -> Flags:
-    """Which of these pairs are set aside."""
+    """Which of these pairs are held out."""
     out = np.empty(len(users), np.bool_)
     _mark(holdout, users, items, out)
     return out
 
 
 def held_out_positions(graph: Graph, holdout: Holdout) -> Longs:
-    """Where the user rows of a graph hold pairs that are set aside."""
+    """The positions of held-out pairs in the user rows of a graph."""
     rows = graph.rows[Side.USER]
     out = np.empty(_find(holdout, rows.indptr, rows.indices, np.empty(0, np.int64)), np.int64)
     _find(holdout, rows.indptr, rows.indices, out)
@@ -67,7 +66,7 @@ def _mark(holdout: Holdout, users: Ints, items: Ints, out: Flags) -> None:
 
 @kernel
 def _find(holdout: Holdout, indptr: Longs, indices: Ints, out: Longs) -> int:
-    """Write the positions into `out`, as far as there is room; return how many there are."""
+    """Write the positions into `out`, as far as it has room; return how many there are."""
     found = 0
     for user in range(len(indptr) - 1):
         for i in range(indptr[user], indptr[user + 1]):

@@ -1,10 +1,10 @@
 """The plan: all evidence for a batch of requests, compiled before any arithmetic.
 
-For each side and depth there is a block. Its rows are the prototypes asked for there, the
-entities generated there, and their variants (cycle blocking); blocks are made from the
-bottom up, each from the rows of the opposite side's block one depth below.
+For each side and depth there is a block. Its rows are the prototypes requested there, the
+entities generated there, and their variants (cycle blocking). Blocks are computed from the bottom
+up, each from the rows of the opposite side's block one depth below.
 
-Processes that work together have the same plan, in which each generates a share of every block.
+In data-parallel training all processes have the same plan; each generates a share of every block.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evichain.evidence.counters import Counters, count
-from evichain.evidence.expansion import NOTHING, Links, expand, requested
-from evichain.evidence.plan_layout import NONE, Layout, Settled, lay_out, settle
+from evichain.evidence.expansion import NO_REFERENCE, Links, expand, requested
+from evichain.evidence.plan_layout import NO_INDICES, Layout, LiveLinks, find_live, lay_out
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, Hidden
@@ -22,21 +22,21 @@ from evichain.kernels import Flags, Ints, Longs
 from evichain.ratings.side import Side
 
 WHOLE = (0, 1)
-"""The one share of what is not shared."""
+"""Share 0 of 1: the whole block."""
 
 
 @dataclass
 class Block:
-    """The rows of one side at one depth, and how the generated ones come about.
+    """The rows of one side at one depth, and the evidence of the generated ones.
 
-    The layout is that of all entities, or of a share of them where others generate the rest.
+    The layout is that of all entities, or of this process's share of them.
     """
 
     prototypes: Ints
     entities: Ints
     layout: Layout | None = None
-    variant_node: Ints = field(default_factory=lambda: NONE)
-    variant_pair: Ints = field(default_factory=lambda: NONE)
+    variant_node: Ints = field(default_factory=lambda: NO_INDICES)
+    variant_pair: Ints = field(default_factory=lambda: NO_INDICES)
     share: slice | None = None
 
     @property
@@ -54,7 +54,7 @@ class Plan:
     counters: Counters | None = None
 
     def upward(self) -> Iterator[tuple[int, Side, Block]]:
-        """The blocks in an order in which each comes after what it is made from."""
+        """The blocks from the bottom up: each comes after those it is computed from."""
         for depth, side in sorted(self.blocks, reverse=True):
             yield depth, side, self.blocks[depth, side]
 
@@ -85,9 +85,9 @@ def make_plan(
 
     Args:
         seed: draws the evidence; STABLE gives the choice used for serving.
-        depth: the depth they are asked for at; 0 for what a prediction is made of.
-        hidden: what is no evidence to anyone (see `selection.hide`).
-        share: which of how many shares of every block to generate; without cycle blocking.
+        depth: the depth of the requests; 0 for predictions.
+        hidden: what must not be evidence (see `selection.hide`).
+        share: (number, count): the share of every block to generate; not with cycle blocking.
         counting: also count what the recursion would do.
     """
     blocks: dict[tuple[int, Side], Block] = {}
@@ -132,40 +132,40 @@ class _Descent:
             self.links.append(links)
             self.frontiers.append(frontier)
             self.sides.append(at.opposite)
-        self.settled = self._settle()
+        self.live_links = self._find_live()
         self.blocks, row = self._lay_out()
         self.rows = _request_rows(self.refs, len(self.frontiers[0].prototypes), row)
 
-    def _settle(self) -> list[Settled]:
-        settled: list[Settled] = []
+    def _find_live(self) -> list[LiveLinks]:
+        live_links: list[LiveLinks] = []
         below: Links | None = None
         for layer in reversed(range(len(self.links))):
-            judged = settle(
+            live_links_here = find_live(
                 self.frontiers[layer].entities,
                 self.links[layer],
                 below,
-                settled[0] if settled else None,
+                live_links[0] if live_links else None,
                 self.policy.cycle_blocking,
             )
-            settled.insert(0, judged)
+            live_links.insert(0, live_links_here)
             below = self.links[layer]
-        return settled
+        return live_links
 
     def _lay_out(self) -> tuple[dict[tuple[int, Side], Block], Ints]:
         """The blocks, and the number of each depth-0 entity among the generated ones."""
         blocks: dict[tuple[int, Side], Block] = {}
         deepest = self.frontiers[-1]
-        below = Block(deepest.prototypes, NONE)
+        below = Block(deepest.prototypes, NO_INDICES)
         below_row = np.full(len(deepest.entities), -1, np.int32)
-        below_pair: Ints = NONE
-        below_links: Longs = NONE.astype(np.int64)
-        below_alive: Flags = NONE.astype(np.bool_)
+        below_pair: Ints = NO_INDICES
+        below_links: Longs = NO_INDICES.astype(np.int64)
+        below_alive: Flags = NO_INDICES.astype(np.bool_)
         blocks[self.top + len(self.links), self.sides[-1]] = below
         for layer in reversed(range(len(self.links))):
-            frontier, judged = self.frontiers[layer], self.settled[layer]
-            own, part = judged, None
+            frontier, live_links_here = self.frontiers[layer], self.live_links[layer]
+            own, part = live_links_here, None
             if self.share != WHOLE:
-                own, part = judged.share(self.links[layer].ptr, *self.share)
+                own, part = live_links_here.share(self.links[layer].ptr, *self.share)
             layout, pair_of_link, variants = lay_out(
                 self.links[layer],
                 own,
@@ -178,21 +178,21 @@ class _Descent:
                 owner = np.searchsorted(below_links, variants, side="right") - 1
                 below.variant_node = below_row[owner]
                 below.variant_pair = below_pair[variants]
-            live = judged.count > 0
+            live = live_links_here.count > 0
             below = Block(frontier.prototypes, frontier.entities[live], layout, share=part)
             below_row = np.where(live, np.cumsum(live, dtype=np.int32) - 1, -1).astype(np.int32)
             below_pair, below_links = pair_of_link, self.links[layer].ptr
-            below_alive = judged.alive
+            below_alive = live_links_here.alive
             blocks[self.top + layer, self.sides[layer]] = below
         return blocks, below_row
 
     def tally(self) -> Counters:
-        return count(self.policy, self.refs, self.frontiers, self.links, self.settled)
+        return count(self.policy, self.refs, self.frontiers, self.links, self.live_links)
 
 
 def _request_rows(refs: Ints, prototypes: int, row: Ints) -> Ints:
     found = np.full(len(refs), -1, np.int32)
-    stored = (refs < 0) & (refs != NOTHING)
+    stored = (refs < 0) & (refs != NO_REFERENCE)
     found[stored] = -1 - refs[stored]
     generated = refs >= 0
     if generated.any() and len(row):

@@ -1,29 +1,29 @@
-"""The way up: what of the evidence is alive, and how it is laid out for the arithmetic.
+"""The way up: which links are live, and how they are laid out for the arithmetic.
 
-With cycle blocking, the value of y as evidence for x leaves x out of y's mean. Where x is
-not among y's evidence that is y's common value; where it is, it is a variant of y of its
-own, made by subtraction from y's sum.
+With cycle blocking, the value of y as evidence for x leaves x out of y's mean. If x is not
+among y's evidence, that is y's usual value. If it is, it is a variant of y, computed by
+subtraction from y's sum.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from evichain.evidence.expansion import NOTHING, Frontier, Links, intern, table_for
+from evichain.evidence.expansion import NO_REFERENCE, Frontier, Links, intern, table_for
 from evichain.kernels import Bytes, Flags, Floats, Ints, Longs, kernel
 
 EMPTY_PTR: Longs = np.zeros(1, np.int64)
-NONE: Ints = np.empty(0, np.int32)
+NO_INDICES: Ints = np.empty(0, np.int32)
 
 _BESIDE_LINKS = 32
-"""What it takes to generate an embedding beside its links, as if it had so many more."""
+"""The cost of an embedding besides its links, in links."""
 _FEW = 64
-"""So many different ratings are counted; a scale with more is as good as continuous."""
+"""A scale with more distinct ratings is treated as continuous."""
 
 
 @dataclass(frozen=True)
-class Settled:
-    """Links judged: which are alive, and which meet their own origin one step on.
+class LiveLinks:
+    """Links live_links_here: which are alive, and which meet their own origin one step on.
 
     `mutual[e]` is the link below that leads straight back from e's evidence to its
     target, or -1; `count[i]` is the number of live links of entity i.
@@ -33,10 +33,10 @@ class Settled:
     mutual: Longs
     count: Ints
 
-    def share(self, ptr: Longs, number: int, of: int) -> tuple["Settled", slice]:
-        """With the links of a share of the live entities only; and which of these that are.
+    def share(self, ptr: Longs, number: int, of: int) -> tuple["LiveLinks", slice]:
+        """The links of one share of the live entities only, and which entities these are.
 
-        Shares have about as much to compute, and are the same whoever asks.
+        Shares have about equal cost, and all processes compute the same shares.
 
         Args:
             ptr: where the links of each entity begin.
@@ -48,25 +48,25 @@ class Settled:
         kept = np.zeros(len(self.count), np.bool_)
         kept[live[part]] = True
         alive = self.alive & np.repeat(kept, np.diff(ptr))
-        return Settled(alive, self.mutual, np.where(kept, self.count, 0).astype(np.int32)), part
+        return LiveLinks(alive, self.mutual, np.where(kept, self.count, 0).astype(np.int32)), part
 
 
-def settle(
-    targets: Ints, links: Links, below: Links | None, settled: Settled | None, blocking: bool
-) -> Settled:
-    """Judge the links of one depth, given those of the depth below (none at the bottom)."""
-    if below is None or settled is None:
-        below = Links(EMPTY_PTR, NONE, NONE, np.empty(0, np.float32))
-        settled = Settled(np.empty(0, np.bool_), np.empty(0, np.int64), NONE)
-    return Settled(
-        *_settle(
+def find_live(
+    targets: Ints, links: Links, below: Links | None, live_links: LiveLinks | None, blocking: bool
+) -> LiveLinks:
+    """Find the live links of one depth, given those of the depth below (none at the bottom)."""
+    if below is None or live_links is None:
+        below = Links(EMPTY_PTR, NO_INDICES, NO_INDICES, np.empty(0, np.float32))
+        live_links = LiveLinks(np.empty(0, np.bool_), np.empty(0, np.int64), NO_INDICES)
+    return LiveLinks(
+        *_find_live(
             targets,
             links.ptr,
             links.ref,
             below.ptr,
             below.entity,
-            settled.alive,
-            settled.count,
+            live_links.alive,
+            live_links.count,
             blocking,
         )
     )
@@ -92,7 +92,7 @@ class Layout:
 
 def lay_out(
     links: Links,
-    settled: Settled,
+    live_links: LiveLinks,
     below: Frontier,
     below_row: Ints,
     below_alive: Flags,
@@ -101,7 +101,7 @@ def lay_out(
     """Number the pairs behind the live links of one depth.
 
     Sources are the rows of the block below: its prototypes, its `below_nodes` live nodes
-    (`below_row` gives each entity's number among them, `below_alive` judges its links), then
+    (`below_row` gives each entity's number among them, `below_alive` flags its live links), then
     the variants found here.
 
     Returns the layout, the pair of every link (-1 for dead ones), and for each variant
@@ -109,8 +109,8 @@ def lay_out(
     """
     source, variants = _sources(
         links.ref,
-        settled.alive,
-        settled.mutual,
+        live_links.alive,
+        live_links.mutual,
         len(below.prototypes),
         below_row,
         below_alive,
@@ -119,8 +119,8 @@ def lay_out(
     sources = len(below.prototypes) + below_nodes + len(variants)
     laid = _lay_out(
         links.ptr,
-        settled.alive,
-        settled.count,
+        live_links.alive,
+        live_links.count,
         source,
         links.value,
         links.value.view(np.int32),
@@ -130,9 +130,9 @@ def lay_out(
 
 
 def lay_out_links(ptr: Longs, source: Ints, value: Floats, alive: Flags) -> tuple[Layout, Flags]:
-    """The layout of links to sources some of which are alive; and which nodes have a live link.
+    """The layout of links to sources of which some are alive, and which nodes have a live link.
 
-    Nodes that have none are left out of the layout.
+    Nodes without one are left out of the layout.
     """
     live = alive[source]
     before = np.concatenate([[0], np.cumsum(live)])[ptr]
@@ -142,7 +142,7 @@ def lay_out_links(ptr: Longs, source: Ints, value: Floats, alive: Flags) -> tupl
 
 
 @kernel
-def _settle(
+def _find_live(
     targets: Ints,
     ptr: Longs,
     ref: Ints,
@@ -160,7 +160,7 @@ def _settle(
         for e in range(ptr[i], ptr[i + 1]):
             node = ref[e]
             if node < 0:
-                alive[e] = node != NOTHING
+                alive[e] = node != NO_REFERENCE
             elif node < nodes_below:
                 parts = below_count[node]
                 if blocking:
@@ -203,7 +203,7 @@ def _sources(
 
 @kernel
 def _kinds(bits: Ints) -> tuple[int, Bytes]:
-    """How many different ratings there are, and which of them each is; 0 when they are not few."""
+    """The number of distinct ratings (0 if there are too many), and which one each link has."""
     keys, numbers = table_for(_FEW, 1 << 32)
     kind = np.empty(len(bits), np.uint8)
     kinds = 0

@@ -8,7 +8,7 @@ DEEPEST_EXACT_BLOCKING = 4
 
 
 class Policy(BaseModel):
-    """The controls under which an embedding is generated.
+    """The controls that limit the evidence of an embedding.
 
     >>> [Policy(evidence_limit=20).limit(depth) for depth in range(6)]
     [20, 10, 5, 2, 1, 1]
@@ -19,7 +19,7 @@ class Policy(BaseModel):
     )
 
     max_depth: int = Field(default=4, ge=0, le=16)
-    """MD: the depth at which only prototypes answer."""
+    """MD: the depth at which only prototypes have an embedding."""
     evidence_limit: int = Field(default=80, ge=1, le=2**31)
     """EL: how many pieces of evidence an embedding is generated from at most."""
     telescoping: bool = True
@@ -29,11 +29,11 @@ class Policy(BaseModel):
     cycle_blocking: bool = True
     """CB: an entity is never evidence inside its own generation (max_depth <= 4)."""
     bottom_prototypes: bool = False
-    """BP: prototypes answer with what they have stored at depth MD only; above it they are
-    generated like everyone else, so that their new ratings count too. PP then holds where
-    prototypes alone answer."""
+    """BP: prototypes use their stored embedding at depth MD only; above it they are generated
+    like all entities, so that their new ratings count too. PP then applies only where prototypes
+    alone have an embedding."""
     caching: bool = True
-    """CA: generate an embedding once, not once a request. Changes cost, never values."""
+    """CA: generate an embedding once, not once per request. Changes cost, never values."""
 
     @model_validator(mode="after")
     def _blocking_is_exact(self) -> Self:
@@ -50,7 +50,7 @@ class Policy(BaseModel):
         return self
 
     def stored(self, depth: int) -> bool:
-        """Whether prototypes at this depth answer with their stored embeddings."""
+        """Whether prototypes at this depth use their stored embeddings."""
         return depth >= self.max_depth or not self.bottom_prototypes
 
     def prioritizes(self, depth: int) -> bool:

@@ -1,4 +1,4 @@
-"""The prototypes of a graph, and where each entity's row holds them."""
+"""The prototypes of a graph, and where they are in each entity's row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from evichain.ratings.side import Side
 
 
 def most_rated(graph: Graph, side: Side, count: int) -> list[Id]:
-    """The ids of the `count` entities with most ratings; equal counts are settled by key."""
+    """The ids of the `count` entities with most ratings; ties go to the lower key."""
     degrees = graph.rows[side].degrees
     order = np.lexsort((graph.ids[side].keys, -degrees))[:count]
     chosen: list[Id] = graph.ids[side].values[order].to_list()
@@ -26,8 +26,8 @@ class SidePool:
     """The prototypes of one side, and the rows of the entities that may cite them.
 
     `slot[i]` is the prototype number of entity i of this side, or -1. For entity j of the
-    opposite side, `cited[cited_ptr[j]:cited_ptr[j + 1]]` are the places of prototypes in
-    its row, counted from the row's start.
+    opposite side, `cited[cited_ptr[j]:cited_ptr[j + 1]]` are the positions of prototypes
+    in its row, counted from the row's start.
     """
 
     count: int
@@ -38,7 +38,7 @@ class SidePool:
 
 @dataclass(frozen=True)
 class Pool:
-    """The prototypes of both sides of a graph, and which of its ratings are evidence to nobody."""
+    """The prototypes of both sides of a graph, and which of its ratings are held out."""
 
     graph: Graph
     ids: tuple[Sequence[Id], Sequence[Id]]
@@ -47,7 +47,7 @@ class Pool:
 
     @classmethod
     def of(cls, graph: Graph, ids: tuple[Sequence[Id], Sequence[Id]]) -> "Pool":
-        """Find these prototypes in a graph; those it does not have are never met."""
+        """Find these prototypes in a graph; those missing from the graph are never used."""
         user, item = (_side_pool(graph, side, ids[side]) for side in Side)
         return cls(graph, ids, (user, item))
 
@@ -66,7 +66,7 @@ def _side_pool(graph: Graph, side: Side, ids: Sequence[Id]) -> SidePool:
 
 
 def cite(rows: Rows, slot: Ints) -> tuple[Longs, Ints]:
-    """Where each row holds prototypes: offsets, and places counted from the row's start."""
+    """The positions of prototypes in each row, counted from the row's start, with row offsets."""
     cited_ptr = np.zeros(len(rows) + 1, np.int64)
     _cite(rows.indptr, rows.indices, slot, cited_ptr, np.empty(0, np.int32))
     np.cumsum(cited_ptr, out=cited_ptr)
@@ -77,7 +77,7 @@ def cite(rows: Rows, slot: Ints) -> tuple[Longs, Ints]:
 
 @kernel
 def _cite(indptr: Longs, indices: Ints, slot: Ints, cited_ptr: Longs, cited: Ints) -> None:
-    """Note the places of prototypes; with no room for them, only count into cited_ptr[j + 1]."""
+    """Write the positions of prototypes; if `cited` is empty, only count into cited_ptr[j + 1]."""
     filling = len(cited) > 0
     for row in range(len(indptr) - 1):
         place = cited_ptr[row] if filling else 0

@@ -1,8 +1,7 @@
-"""The choice of evidence: one function, used by the recursion, the plan and every engine.
+"""The selection of evidence: one function, used by the recursion, the plan and every engine.
 
-It is a pure function of (seed, side, entity, depth, the entity's ratings), and looks at
-no more of a row than it takes. Rows are in hash order, so any window of a row is a
-uniform sample of it:
+It is a pure function of (seed, side, entity, depth, the entity's ratings), and reads no more of
+a row than it needs. Rows are in hash order, so any window of a row is a uniform sample of it:
 
 - with the seed STABLE the window begins at the row's start: the k smallest hashes, of
   which a new rating changes at most one;
@@ -26,18 +25,18 @@ STABLE = 0
 
 
 class Hidden(NamedTuple):
-    """What is no evidence to anyone: certain pairs, a share of all others, and who is in no crowd.
+    """What must not be used as evidence.
 
     Attributes:
-        pairs: a table of pairs that `select` looks up.
-        taken: a bit for each of its places, so that looking up what is not there, as most pairs
-            are not, seldom leaves the nearest cache.
-        share: how many of 2**32 other pairs are dropped; which ones is drawn by `seed`.
-        crowd: who may be evidence, all prototypes among them.
-        newcomers: how many of 2**32 entities are taken for such with few ratings, when they are
-            asked for themselves (at depth 0), and not as evidence; `seed` draws which, and how
-            many of their ratings count: as often one as a half of them or more.
-        aside: the pairs that are set aside for good (see `Pool`).
+        pairs: a hash table of hidden pairs.
+        taken: a bit for each slot of the table. Most pairs are not in it, and the bits fit in
+            the nearest cache.
+        share: how many of 2**32 other pairs are hidden; `seed` draws which.
+        entity_sample: which entities may be evidence; prototypes always may.
+        cold_start_share: how many of 2**32 entities are truncated to a few ratings at depth 0, to
+            simulate cold start. `seed` draws which, and to how many: the logarithm of the count
+            is uniform.
+        holdout: the pairs held out for validation (see `Pool`).
     """
 
     pairs: Longs
@@ -48,8 +47,8 @@ class Hidden(NamedTuple):
     cold_start_share: int = 0
     holdout: Holdout = NO_HOLDOUT
 
-    def beside(self, holdout: Holdout) -> "Hidden":
-        """Hide what is set aside too."""
+    def with_holdout(self, holdout: Holdout) -> "Hidden":
+        """The same, with the held-out pairs hidden too."""
         return self._replace(holdout=holdout)
 
 
@@ -82,7 +81,7 @@ def selected(
         cited.slot,
         cited.cited_ptr,
         cited.cited,
-        hidden.beside(pool.holdout),
+        hidden.with_holdout(pool.holdout),
         False,
     )
     places = out[:found]
@@ -98,8 +97,11 @@ def hide(
     entity_sample: EntitySample = EVERYONE,
     cold_start_share: float = 0.0,
 ) -> Hidden:
-    """Hide these pairs from all evidence, of all other pairs the share `dropout`, who is not in
-    the crowd, and most ratings of the share `newcomers` of those asked for."""
+    """Hide these pairs from all evidence, and the share `dropout` of all other pairs.
+
+    Entities outside the sample are hidden too; the share `cold_start_share` of the requested
+    entities is truncated to a few ratings.
+    """
     size = 1 << max(4, int(len(users) * 2 - 1).bit_length() + 1) if len(users) else 0
     table, taken = np.full(size, -1, np.int64), np.zeros(size // 8, np.uint8)
     _fill(table, taken, users, items)
@@ -149,7 +151,7 @@ def _window_start(seed: int, side: int, key: int, depth: int, count: int) -> Int
 
 @kernel
 def _known(hidden: Hidden, side: int, key: int, degree: int) -> Int:
-    """How many of its ratings count for an entity that is asked for."""
+    """How many ratings of a requested entity may be used."""
     draw = mix(np.uint64(hidden.seed) ^ mix(np.uint64(key) + np.uint64(side)))
     if (draw & np.uint64(0xFFFFFFFF)) >= np.uint64(hidden.cold_start_share):
         return degree
@@ -176,7 +178,7 @@ def select(
     """Write the places of the evidence into `out`, as many as it holds; return how many.
 
     `slot`, `cited_ptr` and `cited` are those of the opposite side's prototypes.
-    `prototypes_only` spares the look at others, where they would be dropped.
+    `prototypes_only` skips all others, if the caller would drop them.
     """
     limit, found = len(out), 0
     if depth == 0 and hidden.cold_start_share > 0:
@@ -201,7 +203,7 @@ def select(
             return found
         place = i if i < first + count else i - count
         other = indices[place]
-        # Asked first, because of large data hardly anyone belongs.
+        # First, because on large data hardly any entity is in the sample.
         if not belongs(hidden.entity_sample, 1 - side, other) or (prioritize and slot[other] >= 0):
             continue
         if not _is_hidden(hidden, side, entity, other):

@@ -17,7 +17,7 @@ from evichain.progress import progress as progress_bar
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
-from evichain.resources import apart
+from evichain.resources import in_own_process
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,7 +135,7 @@ def _alone(
 ) -> dict[str, Any]:
     """Measure in a process of its own."""
     with progress_bar("Steps", None, enabled=progress):
-        return apart(measure, source, system, share, seed, repeats)
+        return in_own_process(measure, source, system, share, seed, repeats)
 
 
 def _sizes(results: Results) -> list[Results]:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evichain.evidence.rendering import marks
-from evichain.evidence.rendering.layout import NODE_HEIGHT, Layout, Node, Role, lay_out
+from evichain.evidence.rendering.layout import NODE_HEIGHT, Node, Role, TreeLayout, lay_out
 from evichain.evidence.rendering.words import (
     GENERATED_MEANING,
     PROTOTYPE_MEANING,
@@ -162,7 +162,7 @@ def _with(user: Piece, through: Piece) -> Piece:
     return replace(user, pieces=(*shown, *others[_PIECES - 1 :]))
 
 
-def _draw(traces: list[Trace], layouts: list[Layout], figure: "Figure") -> None:
+def _draw(traces: list[Trace], layouts: list[TreeLayout], figure: "Figure") -> None:
     heights = [layout.height + 90 for layout in layouts]
     grid = figure.subplots(len(traces), 1, squeeze=False, height_ratios=heights)[:, 0]
     widest = max(layout.width for layout in layouts)
@@ -188,7 +188,7 @@ def _draw_legend(figure: "Figure") -> None:
     figure.legend(handles=told, loc="outside lower left", ncols=4, fontsize=8)
 
 
-def _draw_tree(axes: "Axes", trace: Trace, layout: Layout) -> None:
+def _draw_tree(axes: "Axes", trace: Trace, layout: TreeLayout) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     decimals = digits(trace)

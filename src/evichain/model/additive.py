@@ -22,21 +22,21 @@ from evichain.ratings.side import Side
 
 def additive_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
     """The trace of a prediction, each piece with its part of the estimate."""
-    tracer = _Tracer(chain, source, pieces, depth)
-    places = [source.end(side) for side in Side]
-    ends = [
+    tracer = _AdditiveTracer(chain, source, pieces, depth)
+    places = [source.root(side) for side in Side]
+    roots = [
         source.embeddings(side, 0, np.array([places[side]], np.int32))[0].detach() for side in Side
     ]
-    estimate = float(ends[0] @ ends[1])
+    estimate = float(roots[0] @ roots[1])
     user, item = (
-        tracer.piece(side, 0, places[side], ends[side.opposite] / 2, None, estimate / 2, 0.0)
+        tracer.piece(side, 0, places[side], roots[side.opposite] / 2, None, estimate / 2, 0.0)
         for side in Side
     )
     return Trace(user, item, estimate)
 
 
 @dataclass(frozen=True)
-class _Tracer:
+class _AdditiveTracer:
     chain: Chain
     source: EvidenceSource
     pieces: int

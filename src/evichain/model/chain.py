@@ -21,7 +21,7 @@ Exchange = Callable[[Tensor, slice, int], Tensor]
 """The rows of all processes, from this one's, which of them those are, and how many there are."""
 
 
-class End(NamedTuple):
+class RequestRows(NamedTuple):
     """One side of many requests: rows, which several may ask for, and who asks for which."""
 
     rows: Tensor
@@ -151,28 +151,30 @@ class Chain(nn.Module):
         rows = self.rows(plan, exchange)
         return rows[plan.top, Side.USER], rows[plan.top, Side.ITEM]
 
-    def ends(self, plan: Plan, exchange: Exchange | None = None) -> tuple[End, End, Tensor]:
+    def request_rows(
+        self, plan: Plan, exchange: Exchange | None = None
+    ) -> tuple[RequestRows, RequestRows, Tensor]:
         """The rows behind each (user, item) request, and which requests are possible.
 
         Where there is nothing the row is that of the prior, or zeros without one.
         """
-        ends, has_embedding = [], []
+        sides, has_embedding = [], []
         for side, rows in zip(Side, self.embed(plan, exchange), strict=True):
             at = torch.from_numpy(plan.rows[side]).to(rows.device, torch.int64)
             prior = self.prior(side)
             nothing = rows.new_zeros(rows.shape[1]) if prior is None else prior
             known = torch.cat([rows, nothing.unsqueeze(0)])
-            ends.append(End(known, torch.where(at < 0, len(rows), at)))
+            sides.append(RequestRows(known, torch.where(at < 0, len(rows), at)))
             has_embedding.append(at >= 0)
-        return ends[0], ends[1], has_embedding[0] & has_embedding[1]
+        return sides[0], sides[1], has_embedding[0] & has_embedding[1]
 
-    def estimate(self, users: End, items: End, possible: Tensor) -> Tensor:
+    def estimate(self, users: RequestRows, items: RequestRows, possible: Tensor) -> Tensor:
         """The prediction for each request; the mean where nothing can be said."""
         left, right = self.head(Side.USER, users.rows), self.head(Side.ITEM, items.rows)
         found = paired_dots(left, right, users.at, items.at)
         return found if self.has_prior else torch.where(possible, found, self.mean)
 
-    def loss(self, squares: Tensor, users: End, items: End) -> Tensor:
+    def loss(self, squares: Tensor, users: RequestRows, items: RequestRows) -> Tensor:
         """What the squared errors of requests cost."""
         shares = []
         for side, end in zip(Side, (users, items), strict=True):
@@ -185,4 +187,4 @@ class Chain(nn.Module):
 
     def forward(self, plan: Plan) -> Tensor:
         """The prediction for each (user, item) request of a plan."""
-        return self.estimate(*self.ends(plan))
+        return self.estimate(*self.request_rows(plan))

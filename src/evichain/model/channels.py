@@ -23,7 +23,7 @@ from evichain.evidence.plan import Block
 from evichain.model.generator import Generator
 from evichain.model.ops.ridge import solve
 from evichain.model.ops.segment_sums import totals
-from evichain.model.ops.torch_ops import Tables
+from evichain.model.ops.torch_ops import EvidenceTables
 from evichain.model.settings import ChainSettings
 
 BESIDE_STATE = 3
@@ -89,7 +89,7 @@ class ChannelGenerator(Generator):
         mean, std = self.unit
         # What is usual in the units of the ratings, so that links need not be rescaled.
         usual = below[:, -1] * std + mean
-        links = layout.count if isinstance(layout, Tables) else np.diff(layout.node_ptr)
+        links = layout.count if isinstance(layout, EvidenceTables) else np.diff(layout.node_ptr)
         count = torch.as_tensor(links)
         keys, presence = self.project(below[:, :-1]).split(self.sizes, dim=1)
         plain, sums = totals(

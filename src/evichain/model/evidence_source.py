@@ -22,7 +22,7 @@ class EvidenceSource(Protocol):
         """The scale of the ratings."""
         ...
 
-    def end(self, side: Side) -> int:
+    def root(self, side: Side) -> int:
         """The place, at depth 0, of the user or the item asked about."""
         ...
 
@@ -51,7 +51,7 @@ class PlanSource:
     def scale(self) -> Scale:
         return self.pool.graph.scale
 
-    def end(self, side: Side) -> int:
+    def root(self, side: Side) -> int:
         return int(self.plan.rows[side][0])
 
     def embeddings(self, side: Side, depth: int, places: Ints) -> Tensor:

@@ -68,7 +68,7 @@ class FoldIn:
         state += weights["last.weight"] @ np.maximum(hidden, 0)
         return np.concatenate([state, beside], dtype=np.float32)
 
-    def end(self, row: Floats) -> HeadOutput:
+    def output(self, row: Floats) -> HeadOutput:
         """What the head makes of a row."""
         head, (mean, std) = self.head, self.head["unit"]
         state = row[:-BESIDE_STATE]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from evichain.evidence.plan import Block
 from evichain.evidence.plan_layout import Layout
-from evichain.model.ops.torch_ops import Tables
+from evichain.model.ops.torch_ops import EvidenceTables
 
 
 class Generator(nn.Module, ABC):
@@ -33,9 +33,9 @@ class Generator(nn.Module, ABC):
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """The embeddings of a block's entities, then of its variants, from the rows below."""
 
-    def placed(self, block: Block, device: torch.device) -> Layout | Tables:
+    def placed(self, block: Block, device: torch.device) -> Layout | EvidenceTables:
         """The layout of a block as the operations on a device take it."""
         assert block.layout is not None, "a block of prototypes only has nothing to generate"
         if device.type == "cpu" and not self.ordinary:
             return block.layout
-        return Tables.of(block.layout, device)
+        return EvidenceTables.of(block.layout, device)

@@ -72,13 +72,13 @@ class BaselineHead(Head):
 
     bounded = True
     unit: Tensor
-    strangeness: Tensor
+    unknown_log_std: Tensor
 
     def __init__(self, settings: ChainSettings, mean: float, std: float) -> None:
         super().__init__()
         size = settings.embedding_size
         self.register_buffer("unit", torch.tensor([mean, std]))
-        self.register_buffer("strangeness", torch.zeros(len(Side)))
+        self.register_buffer("unknown_log_std", torch.zeros(len(Side)))
         self.form = nn.Linear(size, size)
         self.gain = nn.Parameter(torch.tensor(0.3))
         self.log_stds = nn.ModuleList(nn.Linear(size + BESIDE_STATE, 1) for _ in Side)
@@ -93,12 +93,12 @@ class BaselineHead(Head):
     def forward(self, side: Side, rows: Tensor) -> Tensor:
         """The vectors of a side's rows."""
         mean, std = self.unit
-        states, level = self.state(rows), rows[..., -1:] * std
-        one = torch.ones_like(level)
+        states, baseline = self.state(rows), rows[..., -1:] * std
+        one = torch.ones_like(baseline)
         if side is Side.USER:
             turned = self.form(states) * (self.gain * std)
-            return torch.cat([turned, level + mean, one], dim=-1)
-        return torch.cat([states, one, level], dim=-1)
+            return torch.cat([turned, baseline + mean, one], dim=-1)
+        return torch.cat([states, one, baseline], dim=-1)
 
     def state(self, rows: Tensor) -> Tensor:
         """What is left without spread, scarcity and baseline."""
@@ -119,16 +119,16 @@ class BaselineHead(Head):
         share: Tensor = self.log_stds[side](rows.detach()).squeeze(-1)
         # Without any evidence scarcity is 1, and below that with some.
         strange = rows[..., -2] == 1
-        return share + 0.5 * self.unit[1].log() + self.strangeness[side] * strange
+        return share + 0.5 * self.unit[1].log() + self.unknown_log_std[side] * strange
 
     @torch.no_grad()
-    def shift_doubt(self, amount: float) -> None:
+    def shift_log_std(self, amount: float) -> None:
         """Let all deviations expected grow by `exp(amount)`."""
         layer = self.log_stds[Side.USER]
         assert isinstance(layer, nn.Linear)
         layer.bias.add_(amount)
 
     @torch.no_grad()
-    def shift_strangeness(self, side: Side, amount: float) -> None:
+    def shift_unknown_log_std(self, side: Side, amount: float) -> None:
         """The same, only where nothing is known of a side's entity."""
-        self.strangeness[side] += amount
+        self.unknown_log_std[side] += amount

@@ -67,7 +67,7 @@ class HeadOutput:
         )
 
 
-def ends(
+def head_outputs(
     chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, *, seed: int = STABLE
 ) -> HeadOutput:
     """What the head makes of these entities."""
@@ -103,7 +103,7 @@ def estimates(
     both, places = [], []
     for side in Side:
         distinct, place = np.unique(pairs[side], return_inverse=True)
-        both.append(ends(chain, pool, policy, side, distinct, seed=seed))
+        both.append(head_outputs(chain, pool, policy, side, distinct, seed=seed))
         places.append(place)
     found, stds = paired(chain, pool.graph.scale, both, places)
     has_embedding = tuple(both[side].has_embedding[places[side]] for side in Side)

@@ -12,7 +12,7 @@ import torch
 
 from evichain.evidence.choice import Evidence, choose
 from evichain.evidence.plan import Block
-from evichain.evidence.plan_layout import NONE
+from evichain.evidence.plan_layout import NO_INDICES
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Flags, Floats, Ints, Keys
@@ -52,7 +52,7 @@ def portions(evidence: Evidence, has_embedding: Flags, links_at_once: int) -> It
         )
         layout, alive = links.lay_out(has_embedding)
         if alive.any():
-            yield Block(NONE, part[alive].astype(np.int32), layout)
+            yield Block(NO_INDICES, part[alive].astype(np.int32), layout)
 
 
 @torch.inference_mode()

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from evichain.evidence.plan import Block
-from evichain.evidence.plan_layout import NONE, lay_out_links
+from evichain.evidence.plan_layout import NO_INDICES, lay_out_links
 from evichain.evidence.trace import REMOVAL, Piece, Trace
 from evichain.kernels import Floats, Ints, Longs
 from evichain.model.chain import Chain
@@ -39,11 +39,11 @@ class _Upward:
 @torch.inference_mode()
 def removal_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
     """The trace of a prediction, each piece with what is lost without it."""
-    ends = [source.embeddings(side, 0, np.array([source.end(side)], np.int32)) for side in Side]
+    roots = [source.embeddings(side, 0, np.array([source.root(side)], np.int32)) for side in Side]
 
     def upward(side: Side) -> _Upward:
         def instead(rows: Tensor) -> Tensor:
-            other = ends[side.opposite]
+            other = roots[side.opposite]
             pair = (rows, other) if side is Side.USER else (other, rows)
             return chain.head.estimate(*pair)
 
@@ -51,10 +51,10 @@ def removal_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: i
         assert prior is not None
         return _Upward(instead, float(instead(prior.unsqueeze(0))[0]))
 
-    whole = float(chain.head.estimate(*ends)[0])
-    tracer = _Tracer(chain, source, whole, pieces, depth)
+    whole = float(chain.head.estimate(*roots)[0])
+    tracer = _RemovalTracer(chain, source, whole, pieces, depth)
     user, item = (
-        tracer.piece(side, 0, source.end(side), upward(side), None, whole - upward(side).gone)
+        tracer.piece(side, 0, source.root(side), upward(side), None, whole - upward(side).gone)
         for side in Side
     )
     # What a piece is worth must show beyond the end of the scale too, so only this is cut.
@@ -63,7 +63,7 @@ def removal_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: i
 
 
 @dataclass(frozen=True)
-class _Tracer:
+class _RemovalTracer:
     chain: Chain
     source: EvidenceSource
     whole: float
@@ -157,5 +157,5 @@ class Alternatives:
         alive = np.ones(len(below), np.bool_)
         layout, _ = lay_out_links(ptr, sources.ravel(), self.ratings[pieces], alive)
         return self.generator.generate(
-            below, Block(NONE, np.arange(len(sources), dtype=np.int32), layout)
+            below, Block(NO_INDICES, np.arange(len(sources), dtype=np.int32), layout)
         )

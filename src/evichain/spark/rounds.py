@@ -19,7 +19,7 @@ from evichain.spark.columns import as_bytes
 from evichain.spark.faults import cleaning_up
 from evichain.spark.links import OTHER, OWN, RATING, TIME, limit_links
 from evichain.spark.shared import Shared
-from evichain.spark.source import Source
+from evichain.spark.source import SparkRatings
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -42,7 +42,7 @@ class Bulk:
         kept: what else the executors keep, until it is closed.
     """
 
-    source: Source
+    source: SparkRatings
     shared: Shared
     sent: "Broadcast[Shared]"
     blocks: int
@@ -50,7 +50,7 @@ class Bulk:
     kept: "list[DataFrame]" = field(default_factory=list)
 
     @classmethod
-    def over(cls, source: Source, shared: Shared, *, blocks: int | None = None) -> "Bulk":
+    def over(cls, source: SparkRatings, shared: Shared, *, blocks: int | None = None) -> "Bulk":
         """Cut the ratings into blocks (when somebody asks for them, as all Spark does).
 
         Args:
@@ -120,7 +120,9 @@ class Bulk:
         )
 
 
-def _evidence(source: Source, sent: "Broadcast[Shared]", side: Side, blocks: int) -> "DataFrame":
+def _evidence(
+    source: SparkRatings, sent: "Broadcast[Shared]", side: Side, blocks: int
+) -> "DataFrame":
     """The blocks of a side: limited part by part, then gathered and limited again."""
     own, other = (source.id_type(each) for each in (side, side.opposite))
     names = {side.column: OWN, side.opposite.column: OTHER, RATING: RATING, TIMESTAMP: TIME}

@@ -31,7 +31,7 @@ _MOMENTS = (DateType, TimestampType, TimestampNTZType)
 
 
 @dataclass(frozen=True)
-class Source:
+class SparkRatings:
     """Ratings: user_id, item_id, rating and, where there is one, a time, under these names.
 
     Attributes:
@@ -49,7 +49,7 @@ class Source:
         return self.frame.schema[side.column].dataType.simpleString()
 
 
-def read_source(spark: "SparkSession", address: str) -> Source:
+def read_source(spark: "SparkSession", address: str) -> SparkRatings:
     """The ratings at a path (a file or folder of Parquet) or in a table (`table:NAME`)."""
     frame = _read(spark, address)
     names = resolve(frame.columns, where=address)
@@ -126,7 +126,7 @@ def _time(frame: "DataFrame", name: str, address: str) -> "Column":
     return F.coalesce(time, F.lit(-(2**63)))
 
 
-def _checked(frame: "DataFrame", address: str) -> Source:
+def _checked(frame: "DataFrame", address: str) -> SparkRatings:
     """Look through all ratings once."""
     rating = F.col(RATING)
     missing = F.col(USER).isNull() | F.col(ITEM).isNull()
@@ -154,4 +154,4 @@ def _checked(frame: "DataFrame", address: str) -> Source:
             where=address,
             right="A rating is a finite number, such as 4 or 3.5.",
         )
-    return Source(frame, found["ratings"], found["users"], found["items"])
+    return SparkRatings(frame, found["ratings"], found["users"], found["items"])

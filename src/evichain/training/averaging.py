@@ -1,12 +1,12 @@
 """The running average of weights."""
 
 
-def kept(averaging: float, step: int) -> float:
-    """How much of the average so far a step keeps.
+def decay_at(averaging: float, step: int) -> float:
+    """The decay of the running average at a step: how much of the average so far is kept.
 
-    The first steps keep little: an average over few is no better than its last.
+    It starts low, so that the average soon forgets the initial weights.
 
-    >>> [round(kept(0.98, step), 3) for step in (0, 10, 1000)]
+    >>> [round(decay_at(0.98, step), 3) for step in (0, 10, 1000)]
     [0.1, 0.55, 0.98]
     """
     return min(averaging, (step + 1) / (step + 10))

@@ -1,7 +1,7 @@
-"""Batches of ratings: each pass over the data in an order of its own, any step at once.
+"""Batches of ratings: each pass over the data has its own order, and any step is found directly.
 
-The order is a permutation computed from (seed, pass), never stored, so a step costs the
-same whatever the number of ratings and a resumed run needs no state but its step number.
+The order is a permutation computed from (seed, pass) and never stored. So a step costs the same
+for any number of ratings, and a resumed run needs no state except its step number.
 """
 
 import numpy as np
@@ -18,12 +18,12 @@ def batch_positions(
     """The positions of a step's ratings among `count`.
 
     Args:
-        together: how many neighbours come as one.
+        ratings_per_user: how many adjacent ratings stay together.
 
     >>> passes = [batch_positions(6, 4, seed=1, step=step) for step in range(3)]
     >>> sorted(np.concatenate(passes).tolist())
     [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
-    >>> sorted(batch_positions(8, 4, seed=1, step=0, together=2).tolist())
+    >>> sorted(batch_positions(8, 4, seed=1, step=0, ratings_per_user=2).tolist())
     [0, 1, 6, 7]
     """
     size = min(batch_size, count)
@@ -32,7 +32,7 @@ def batch_positions(
     runs = -(-count // ratings_per_user)
     _permuted(step * len(out), runs, np.uint64(seed), out)
     found: Longs = (out[:, np.newaxis] * ratings_per_user + np.arange(ratings_per_user)).ravel()
-    # The last run may be a short one.
+    # The last run may be shorter.
     return found[found < count]
 
 

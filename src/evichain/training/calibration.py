@@ -1,4 +1,4 @@
-"""Calibration: doubts scaled so that intervals hold as many ratings as they say."""
+"""Calibration: scales predicted standard deviations so that intervals cover their share."""
 
 import math
 
@@ -20,12 +20,12 @@ _FEWEST = 20
 def calibrate(
     chain: Chain, pool: Pool, policy: Policy, pairs: tuple[Ints, Ints], ratings: Floats
 ) -> None:
-    """Scale the doubt until the intervals around these pairs' estimates cover their share.
+    """Shift `log_std` so that the intervals of these pairs cover the share they claim.
 
-    The same again where nothing is known of the user, or of the item.
+    Then do the same for unknown users, and for unknown items.
 
     Args:
-        pairs: users and items whose ratings are in no evidence.
+        pairs: users and items whose ratings are not in any evidence.
     """
     head = chain.head
     if not isinstance(head, BaselineHead) or len(ratings) < _FEWEST:
@@ -37,17 +37,17 @@ def calibrate(
         embedded.append(embeddings(chain, pool, policy, side, distinct))
         places.append(place)
 
-    def missing(nobody: Side | None = None) -> float:
-        """The logarithm of what deviations must grow by, where nothing is known of a side."""
+    def log_correction(unknown: Side | None = None) -> float:
+        """The log of the factor that is missing, with all entities of a side taken as unknown."""
         both = []
         for side in Side:
             rows, has_embedding = embedded[side]
-            both.append(read(chain, side, rows, has_embedding & (side is not nobody)))
+            both.append(read(chain, side, rows, has_embedding & (side is not unknown)))
         found, stds = paired(chain, pool.graph.scale, both, places)
         assert stds is not None
         reach = float(np.quantile(np.abs(found - ratings) / stds, COVERAGE))
         return math.log(max(reach / stds_for(COVERAGE), 1e-6))
 
-    head.shift_doubt(missing())
+    head.shift_log_std(log_correction())
     for side in Side:
-        head.shift_strangeness(side, missing(side))
+        head.shift_unknown_log_std(side, log_correction(side))

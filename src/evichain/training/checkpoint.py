@@ -1,6 +1,6 @@
-"""Checkpoints: all that a run needs to go on exactly as if it had not been interrupted.
+"""Checkpoints: all that a run needs to continue exactly as if it had not been interrupted.
 
-One safetensors file, replaced in one move, so that a run killed at any moment has a whole
+One safetensors file, replaced atomically, so that a run killed at any moment has a complete
 one. Batches and evidence are functions of (seed, step), so weights, the optimizer's
 moments and a few numbers are everything.
 """
@@ -23,11 +23,10 @@ Weights = dict[str, Tensor]
 
 @dataclass
 class Progress:
-    """Where a run is.
+    """How far a run has come.
 
     Attributes:
-        last_rmse: what the last look at the validation ratings showed; None also in checkpoints
-            of before it was kept.
+        last_rmse: the error of the last validation.
     """
 
     step: int = 0
@@ -38,7 +37,7 @@ class Progress:
     last_rmse: float | None = None
 
 
-def snapshot(chain: Chain) -> Weights:
+def copy_weights(chain: Chain) -> Weights:
     """A copy of the weights."""
     return {name: value.detach().clone() for name, value in chain.state_dict().items()}
 
@@ -83,7 +82,7 @@ def load_checkpoint(
     optimizer: torch.optim.Adam,
     identity: str,
 ) -> tuple[Progress, Weights | None]:
-    """Put the state at `path` into chains and optimizer; where the run is, and its best weights."""
+    """Restore chains and optimizer; returns the progress and the best weights so far."""
     try:
         with safe_open(path, framework="pt") as file:
             meta = file.metadata()
@@ -92,11 +91,11 @@ def load_checkpoint(
         raise ModelError(
             f"no readable checkpoint ({error})",
             where=str(path),
-            right="Start the run anew, without resuming.",
+            right="Start the run again without --resume.",
         ) from error
     if meta.get("identity") != identity:
         raise ModelError(
-            "the checkpoint is of a run with other settings or other ratings",
+            "the checkpoint belongs to a run with other settings or other ratings",
             where=str(path),
             right="Resume with the same settings and data, or choose another run folder.",
         )

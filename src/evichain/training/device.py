@@ -10,7 +10,7 @@ CPU = torch.device("cpu")
 
 
 def device_named(name: str) -> torch.device:
-    """The device of a name, such as `cuda`; of several processes, each takes one of its own.
+    """The device with this name, such as `cuda`; each process of a machine takes its own GPU.
 
     >>> device_named("cpu")
     device(type='cpu')
@@ -23,7 +23,7 @@ def device_named(name: str) -> torch.device:
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError, ValueError) as error:
         raise SettingsError(
-            f"nothing can be computed on {name!r} here ({str(error).splitlines()[0]})",
+            f"cannot compute on {name!r} here ({str(error).splitlines()[0]})",
             where="device",
             right="Leave it out, or name one that PyTorch finds, such as cuda.",
         ) from error

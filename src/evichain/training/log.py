@@ -1,4 +1,4 @@
-"""The run's log: a JSON object a line, and TensorBoard's events where that is installed."""
+"""The run's log: one JSON object per line, and TensorBoard events on request."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from evichain.errors import SettingsError, with_extra
 
 
 class RunLog:
-    """Appends to `log.jsonl` in a run folder; on resuming, first drops what came after `step`."""
+    """Appends to `log.jsonl` in a run folder; on resuming, first drops the lines after `step`."""
 
     def __init__(self, folder: Path, step: int = 0, *, tensorboard: bool = False) -> None:
         self._board = _board(folder) if tensorboard else None
@@ -22,7 +22,7 @@ class RunLog:
         self._file = path.open("a", encoding="utf-8", buffering=1)
 
     def write(self, step: int, **values: float) -> None:
-        """Note the values of a step."""
+        """Write the values of a step."""
         self._file.write(json.dumps({"step": step, **values}) + "\n")
         if self._board is not None:
             for name, value in values.items():
@@ -43,7 +43,7 @@ class RunLog:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a log; a killed run may have left half a line at the end."""
+    """The complete lines of a log; a killed run may have left a partial last line."""
     found = []
     for line in path.read_text("utf-8").splitlines() if path.exists() else []:
         try:

@@ -1,8 +1,7 @@
 """Keeps freed memory for the next step.
 
-A step frees and asks for the same hundreds of megabytes again. The C library by default
-hands large blocks back to the system, which then has to clear every page anew: up to half
-of a step's time.
+Every step frees and allocates the same hundreds of megabytes. By default the C library returns
+large blocks to the system, which then clears every page again: up to half of a step's time.
 """
 
 import ctypes
@@ -15,7 +14,7 @@ _LARGEST = 2**30
 
 @cache
 def keep_freed_memory() -> bool:
-    """Ask glibc to keep what this process frees; False where there is another C library."""
+    """Ask glibc to keep what this process frees; False with another C library."""
     if not sys.platform.startswith("linux"):
         return False
     try:

@@ -1,17 +1,17 @@
-"""Makes the next thing while the current one is used."""
+"""Computes the next element on a second thread while the current one is used."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import TypeVar
 
-Thing = TypeVar("Thing")
+Element = TypeVar("Element")
 
 
-def ahead(make: Callable[[int], Thing], numbers: range) -> Iterator[Thing]:
+def prefetched(make: Callable[[int], Element], numbers: range) -> Iterator[Element]:
     """`make(n)` for each number, in order, one ahead of the consumer on a second thread.
 
-    >>> list(ahead(lambda n: n * n, range(4)))
+    >>> list(prefetched(lambda n: n * n, range(4)))
     [0, 1, 4, 9]
     """
     with ThreadPoolExecutor(1, thread_name_prefix="evichain-ahead") as thread:

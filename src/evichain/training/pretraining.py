@@ -1,7 +1,7 @@
 """Pretraining: matrix factorization on the block of prototypes alone.
 
-It makes the prototypes large enough to recombine into a rating before the generators
-have learned anything, and costs the same whatever the size of the data.
+It gives the prototypes a useful scale before the generators are trained, and its cost does not
+depend on the size of the data.
 """
 
 import numpy as np
@@ -51,7 +51,7 @@ def pretrain(chain: Chain, pool: Pool, settings: TrainingSettings) -> float:
     error = torch.tensor(0.0)
     for _ in range(settings.pretrain_iterations):
         optimizer.zero_grad()
-        # Not by indexing, whose gradient adds up in whatever order the threads come.
+        # Not by indexing: its gradient is summed in an order that depends on the threads.
         guesses = (embedding(users, left) * embedding(items, right)).sum(dim=-1)
         error = (guesses - ratings).square().mean()
         penalty = left.square().sum() + right.square().sum()

@@ -19,49 +19,49 @@ class TrainingSettings(BaseModel):
     batch_share: float = Field(default=1.0, gt=0, le=1)
     """The part of all ratings in a step, at most."""
     ratings_per_user: int = Field(default=1, ge=1)
-    """How many ratings of a user come into a step together, so that fewer users have to be
-    generated for as many ratings."""
+    """How many ratings of a user a step takes together, so that fewer users have to be generated
+    for as many ratings."""
     learning_rate: float = Field(default=1e-3, gt=0)
     """Adam's step size."""
     annealing: bool = True
-    """Lower the step size along half a cosine, to nothing at the last step."""
+    """Lower the step size along half a cosine, to 0 at the last step."""
     warmup: int = Field(default=0, ge=0)
-    """Steps over which the step size grows to its full length."""
+    """Steps over which the step size grows to its full value."""
     gradient_limit: float = Field(default=0.0, ge=0)
-    """The longest gradient a step follows; longer ones are cut to it. 0 for any length."""
+    """The largest gradient norm; longer gradients are scaled down to it. 0 for no limit."""
     averaging: float = Field(default=0.0, ge=0, lt=1)
-    """How much of the average of weights so far a step keeps; the average is the model. 0 for
-    the weights of the last step."""
+    """The decay of the running average of weights, which becomes the model. 0 for the weights
+    of the last step."""
     regularization: float = Field(default=1e-5, ge=0)
     """Lambda: the weight of the squared norm of all parameters in the loss."""
     pretrain_iterations: int = Field(default=500, ge=0)
     """Steps of plain matrix factorization on the block of prototypes, before the main phase."""
     centring: bool = True
-    """Let each generator begin at the mean of its side's pretrained prototypes."""
+    """Initialize each generator at the mean of its side's pretrained prototypes."""
     redraw_evidence: bool = True
-    """Draw the evidence anew at each step; else the stable choice used for serving."""
+    """Draw new evidence at each step; otherwise use the stable choice used for serving."""
     hide_targets: bool = False
     """Hide a batch's own ratings from all evidence, so that no target helps predict itself."""
     evidence_dropout: float = Field(default=0.0, ge=0, lt=1)
     """The largest share of ratings hidden from the evidence of a step; drawn at each step."""
     entity_sample: int = Field(default=0, ge=0)
-    """How many users, and how many items, may be evidence in a step, prototypes aside; drawn at
-    each step. Bounds what a step costs, however many there are. 0 for everyone."""
+    """How many users, and how many items, may be evidence in a step besides the prototypes; drawn
+    at each step. Bounds the cost of a step on any data. 0 for all of them."""
     cold_start_share: float = Field(default=0.0, ge=0, le=1)
-    """The share of a batch's users, and of its items, that are taken for such with few ratings, so
-    that the model learns to make much of little."""
+    """The share of a batch's users, and of its items, that are truncated to a few ratings, to
+    simulate cold start."""
     unknown_share: float = Field(default=0.0, ge=0, le=0.5)
-    """The share of a batch in which the user, or the item, is taken for one of whom nothing is
-    known, so that the prior is learned, where the generators have one."""
+    """The share of a batch in which the user or the item is taken as unknown, so that generators
+    with a prior learn it."""
     validation: float = Field(default=0.0, ge=0, lt=1)
-    """The part of the training ratings kept aside to watch and to stop by."""
+    """The part of the training ratings held out for validation and early stopping."""
     validate_every: int = Field(default=50, ge=1)
-    """Steps between two looks at the validation ratings."""
+    """Steps between two validations."""
     patience: int = Field(default=0, ge=0)
-    """Looks without an improvement after which training stops and the best state is kept;
+    """Validations without an improvement after which training stops and the best state is kept;
     0 trains to the end and keeps the last state."""
     checkpoint_every: int = Field(default=200, ge=1)
-    """Steps between two checkpoints, when there is a run folder."""
+    """Steps between two checkpoints, if there is a run folder."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Everything random is drawn from it."""
 

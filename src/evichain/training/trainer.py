@@ -24,27 +24,27 @@ from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.evidence.selection import STABLE, Hidden, hide
 from evichain.kernels import Floats, Ints, Longs
-from evichain.model.chain import Chain, End
+from evichain.model.chain import Chain, RequestRows
 from evichain.model.inference import estimates
 from evichain.ratings.ids import UNKNOWN
-from evichain.training.averaging import kept
+from evichain.training.averaging import decay_at
 from evichain.training.batches import batch_positions
 from evichain.training.calibration import calibrate
 from evichain.training.checkpoint import (
     Progress,
     Weights,
+    copy_weights,
     load_checkpoint,
     save_checkpoint,
-    snapshot,
 )
 from evichain.training.device import CPU
+from evichain.training.distributed import SINGLE_PROCESS, ProcessGroup
 from evichain.training.log import RunLog
 from evichain.training.memory import keep_freed_memory
-from evichain.training.prefetch import ahead
+from evichain.training.prefetch import prefetched
 from evichain.training.pretraining import pretrain
 from evichain.training.settings import TrainingSettings
-from evichain.training.team import ALONE, Team
-from evichain.training.training_data import Pairs
+from evichain.training.training_data import RatedPairs
 
 Watch = Callable[[int, dict[str, float]], None]
 
@@ -55,13 +55,13 @@ _LARGEST_SEED = 2**63 - 1
 class Batch:
     """The ratings of a step and the plan of their evidence.
 
-    `weight` is their part of the whole batch, of which the others of the team have the rest.
+    `weight` is their share of the whole batch; other processes have the rest.
     """
 
     plan: Plan
     ratings: Tensor
     weight: float = 1.0
-    team: Team = ALONE
+    group: ProcessGroup = SINGLE_PROCESS
 
 
 class Draw(NamedTuple):
@@ -75,7 +75,7 @@ class Draw(NamedTuple):
 
 
 def draw_step(pool: Pool, settings: TrainingSettings, step: int) -> Draw:
-    """What a step is about: a function of the seed and the step's number."""
+    """The targets of a step: a function of the seed and the step's number."""
     count = len(pool.graph)
     size = max(1, min(settings.batch_size, int(count * settings.batch_share)))
     for turn in itertools.count():
@@ -83,7 +83,7 @@ def draw_step(pool: Pool, settings: TrainingSettings, step: int) -> Draw:
             count, size, settings.seed + turn, step, settings.ratings_per_user
         )
         users, items, ratings = _targets(pool, positions)
-        if len(users):  # else a batch of few, all of them set aside
+        if len(users):  # else all ratings of a small batch are held out
             break
     draw = evidence_seed(settings.seed, step)
     targets = (users, items) if settings.hide_targets else (users[:0], items[:0])
@@ -104,24 +104,28 @@ def draw_step(pool: Pool, settings: TrainingSettings, step: int) -> Draw:
 
 
 def make_batch(
-    pool: Pool, policy: Policy, settings: TrainingSettings, step: int, team: Team = ALONE
+    pool: Pool,
+    policy: Policy,
+    settings: TrainingSettings,
+    step: int,
+    group: ProcessGroup = SINGLE_PROCESS,
 ) -> Batch:
-    """A process' share of the batch of a step."""
+    """This process's share of the batch of a step."""
     users, items, ratings, seed, hidden = draw_step(pool, settings, step)
-    part = team.share(len(users))
+    part = group.share(len(users))
     own = ratings[part]
-    if team.size == 1 or policy.cycle_blocking or len(users) < team.size:
+    if group.size == 1 or policy.cycle_blocking or len(users) < group.size:
         plan = make_plan(pool, policy, users[part], items[part], seed=seed, hidden=hidden)
     else:
-        # What shares of the targets need is nearly the same: it is generated once for all.
-        member = team.rank, team.size
+        # All shares of the targets need nearly the same embeddings, so they are generated once.
+        member = group.rank, group.size
         plan = make_plan(pool, policy, users, items, seed=seed, hidden=hidden, share=member)
         plan = replace(plan, rows=(plan.rows[0][part], plan.rows[1][part]))
-    return Batch(plan, torch.from_numpy(own), len(own) / len(ratings), team)
+    return Batch(plan, torch.from_numpy(own), len(own) / len(ratings), group)
 
 
-def _targets(pool: Pool, positions: Longs) -> Pairs:
-    """The ratings at these positions but for those that are set aside."""
+def _targets(pool: Pool, positions: Longs) -> RatedPairs:
+    """The ratings at these positions, without those that are held out."""
     users, items, ratings = pool.graph.pairs(positions)
     if not pool.holdout.share:
         return users, items, ratings
@@ -144,16 +148,19 @@ def loss_of(chain: Chain, batch: Batch, regularization: float) -> tuple[Tensor, 
     """
     if not batch.weight:
         return torch.zeros(()), torch.zeros(())
-    ends = chain.ends(batch.plan, batch.team.exchange)
-    loss, squares = loss_between(chain, ends, batch.ratings, regularization)
+    sides = chain.request_rows(batch.plan, batch.group.exchange)
+    loss, squares = loss_between(chain, sides, batch.ratings, regularization)
     return batch.weight * loss, batch.weight * squares.mean()
 
 
 def loss_between(
-    chain: Chain, ends: tuple[End, End, Tensor], ratings: Tensor, regularization: float
+    chain: Chain,
+    sides: tuple[RequestRows, RequestRows, Tensor],
+    ratings: Tensor,
+    regularization: float,
 ) -> tuple[Tensor, Tensor]:
-    """The loss of ratings between these rows, as `Chain.ends` has them; and the squared errors."""
-    users, items, possible = ends
+    """The loss of the requests that `Chain.request_rows` gave, and their squared errors."""
+    users, items, possible = sides
     squares = (chain.estimate(users, items, possible) - ratings.to(possible.device)).square()
     loss = chain.loss(squares, users, items)
     if regularization:
@@ -175,9 +182,9 @@ def _run_folder(run: Path) -> Path:
         run.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(
-            f"no run folder can be made here ({error.strerror})",
+            f"cannot create the run folder ({error.strerror})",
             where=str(run),
-            right="Name a folder that is free or holds a run.",
+            right="Name a free folder, or one that holds a run.",
         ) from error
     return run
 
@@ -187,24 +194,24 @@ class Trainer:
     """Trains a chain in place.
 
     Args:
-        validation: ratings that are in no evidence, to watch and to stop by.
+        validation: ratings that are not in the evidence, for validation and early stopping.
         watch: called with the step and its figures after each step.
-        team: the processes that train together; the first of them writes the run's files.
-        device: where steps are computed; all else is on the processor.
+        group: the processes that train together; the first of them writes the run's files.
+        device: where steps are computed; all else runs on the CPU.
     """
 
     chain: Chain
     pool: Pool
     policy: Policy
     settings: TrainingSettings
-    validation: Pairs | None = None
+    validation: RatedPairs | None = None
     watch: Watch | None = None
-    team: Team = field(default_factory=Team.here)
+    group: ProcessGroup = field(default_factory=ProcessGroup.here)
     device: torch.device = CPU
 
     def __post_init__(self) -> None:
         self.chain.to(self.device)
-        # Elsewhere one pass would want the step's number there too, which checkpoints do not.
+        # Elsewhere, a fused Adam would keep its step count on the device, unlike checkpoints.
         fused = True if self.device == CPU else None
         self.optimizer = torch.optim.Adam(
             self.chain.parameters(), lr=self.settings.learning_rate, fused=fused
@@ -215,7 +222,7 @@ class Trainer:
 
     @property
     def result(self) -> Chain:
-        """The chain as it would be, were training to end now."""
+        """The chain that training would return if it stopped now."""
         found = self.chain if self.average is None else self.average
         return found if self.device == CPU else deepcopy(found).to(CPU)
 
@@ -236,41 +243,41 @@ class Trainer:
                     self.chain.centre()
                 if self.average is not None:
                     self.average.load_state_dict(self.chain.state_dict())
-                if checkpoint and self.team.leads:
+                if checkpoint and self.group.is_first:
                     checkpoint.unlink(missing_ok=True)
             log = None
-            if run and self.team.leads:
+            if run and self.group.is_first:
                 log = stack.enter_context(RunLog(run, self.progress.step, tensorboard=tensorboard))
             if not self.progress.finished:
-                self._steps(log, checkpoint if self.team.leads else None)
+                self._steps(log, checkpoint if self.group.is_first else None)
         self.chain.to(CPU).load_state_dict(self.best or self.result.state_dict())
-        if self.team.leads:
+        if self.group.is_first:
             self._calibrate()
-        self.team.spread(self.chain.state_dict().values())
+        self.group.spread(self.chain.state_dict().values())
         return self.progress
 
     def validation_rmse(self) -> float:
         """The error on the validation ratings, with the evidence used for serving."""
         assert self.validation is not None
         users, items, ratings = self.validation
-        part = self.team.share(len(ratings))
+        part = self.group.share(len(ratings))
         found, _, _ = estimates(self.result, self.pool, self.policy, (users[part], items[part]))
         errors = found - ratings[part]
-        squares, count = self.team.total([float(np.sum(errors**2)), len(errors)])
+        squares, count = self.group.total([float(np.sum(errors**2)), len(errors)])
         return math.sqrt(squares / count)
 
     def _steps(self, log: RunLog | None, checkpoint: Path | None) -> None:
         progress, settings = self.progress, self.settings
         begun = time.monotonic() - progress.seconds
         steps = range(progress.step, settings.iterations)
-        for batch in ahead(self._batch, steps):
+        for batch in prefetched(self._batch, steps):
             values = {"train_rmse": self._step(batch)}
             progress.step += 1
             last = progress.step == settings.iterations
             if self.validation is not None and (
                 last or progress.step % settings.validate_every == 0
             ):
-                values["validation_rmse"] = self._look()
+                values["validation_rmse"] = self._validate()
             progress.seconds = time.monotonic() - begun
             progress.finished = last or self._out_of_patience()
             if log:
@@ -291,21 +298,21 @@ class Trainer:
                 break
 
     def _batch(self, step: int) -> Batch:
-        return make_batch(self.pool, self.policy, self.settings, step, self.team)
+        return make_batch(self.pool, self.policy, self.settings, step, self.group)
 
     def _step(self, batch: Batch) -> float:
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.settings, self.progress.step)
+        for options in self.optimizer.param_groups:
+            options["lr"] = learning_rate(self.settings, self.progress.step)
         self.optimizer.zero_grad()
         loss, error = loss_of(self.chain, batch, self.settings.regularization)
         if batch.weight:
             loss.backward()  # type: ignore[no-untyped-call]
-        self.team.add_gradients(self.chain.parameters())
-        (squared,) = self.team.total([float(error)])
+        self.group.add_gradients(self.chain.parameters())
+        (squared,) = self.group.total([float(error)])
         if self.settings.gradient_limit:
-            # What the doubt learns must not shorten what the estimates learn.
-            doubting = set(self.chain.head.log_stds.parameters())
-            limited = [p for p in self.chain.parameters() if p not in doubting]
+            # The gradient of log_std must not scale down the gradient of the estimates.
+            std_parameters = set(self.chain.head.log_stds.parameters())
+            limited = [p for p in self.chain.parameters() if p not in std_parameters]
             clip_grad_norm_(limited, self.settings.gradient_limit)
         self.optimizer.step()
         self._take_into_average()
@@ -321,7 +328,7 @@ class Trainer:
     def _take_into_average(self) -> None:
         if self.average is None:
             return
-        share = kept(self.settings.averaging, self.progress.step)
+        share = decay_at(self.settings.averaging, self.progress.step)
         for old, new in zip(self.average.parameters(), self.chain.parameters(), strict=True):
             old.lerp_(new, 1 - share)
 
@@ -330,12 +337,12 @@ class Trainer:
             users, items, ratings = self.validation
             calibrate(self.chain, self.pool, self.policy, (users, items), ratings)
 
-    def _look(self) -> float:
+    def _validate(self) -> float:
         rmse = self.progress.last_rmse = self.validation_rmse()
         if self.progress.best_rmse is None or rmse < self.progress.best_rmse:
             self.progress.best_rmse, self.progress.best_step = rmse, self.progress.step
             if self.settings.patience:
-                self.best = snapshot(self.result)
+                self.best = copy_weights(self.result)
         return rmse
 
     def _out_of_patience(self) -> bool:
@@ -345,7 +352,7 @@ class Trainer:
 
     @property
     def _identity(self) -> str:
-        """What must be the same for a checkpoint to be of this run."""
+        """A digest of all that must be equal for a checkpoint to belong to this run."""
         digest = blake2b(digest_size=16)
         digest.update(self.policy.model_dump_json().encode())
         digest.update(self.chain.settings.model_dump_json().encode())

@@ -1,7 +1,7 @@
-"""What a model is trained on: a pool of evidence, and ratings kept out of it to watch.
+"""What a model is trained on: a pool of evidence, and validation ratings held out of it.
 
-A table is parted, and the graph built of what is left. A graph, which may be larger than
-memory, stays whole: a hashed share of its pairs is set aside (`evidence.aside`).
+A table is split, and the graph is built from the training part. A graph, which may be larger than
+memory, stays whole: a hashed share of its pairs is held out (`evidence.holdout`).
 """
 
 from dataclasses import dataclass, replace
@@ -15,23 +15,23 @@ from evichain.ratings.side import Side
 from evichain.ratings.splits import random_split
 from evichain.ratings.table import Ratings
 
-Pairs = tuple[Ints, Ints, Floats]
+RatedPairs = tuple[Ints, Ints, Floats]
 
 _VALIDATION_SEED = 7919
 FEWEST_TO_CUT = 100
-"""Of fewer ratings than these, none is set aside to watch: it would tell nothing."""
+"""With fewer ratings than this, none is held out: the validation error would say nothing."""
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The pool to learn from and the ratings to watch, which are in none of its evidence."""
+    """The pool to train on, and validation ratings that are not in its evidence."""
 
     pool: Pool
-    validation: Pairs | None = None
+    validation: RatedPairs | None = None
     _held: Ratings | None = None
 
     def whole(self) -> Pool:
-        """The pool with the ratings that were watched, for when all is learned."""
+        """The pool with the validation ratings added back, for use after training."""
         if self._held is None:
             return replace(self.pool, holdout=NO_HOLDOUT)
         return Pool.of(self.pool.graph.extended(self._held), self.pool.ids)
@@ -40,17 +40,17 @@ class TrainingData:
 def prepare(
     source: Ratings | Graph, prototypes: tuple[int, int], validation: float, seed: int
 ) -> TrainingData:
-    """Ratings made ready to be learned from.
+    """Prepare ratings for training.
 
     Args:
         prototypes: how many users and items, those with most ratings, are prototypes.
-        validation: the part of the ratings to watch.
+        validation: the part of the ratings to hold out.
     """
     watched = round(len(source) * validation)
     cut = watched > 0 and len(source) >= FEWEST_TO_CUT
     if cut and watched == len(source):
-        right = "Set a smaller part aside."
-        raise SettingsError("leaves nothing to learn from", where="validation", right=right)
+        right = "Hold out a smaller part."
+        raise SettingsError("leaves no ratings to train on", where="validation", right=right)
     seed = (seed + _VALIDATION_SEED) % 2**63
     if isinstance(source, Graph):
         pool = Pool.most_rated(source, prototypes)
@@ -66,7 +66,7 @@ def prepare(
 def _hidden(pool: Pool, validation: float, seed: int) -> TrainingData:
     holdout = hold_out(validation, seed)
     positions = held_out_positions(pool.graph, holdout)
-    # A draw may take none, or all, of a few ratings; then there is nothing to watch.
+    # Of few ratings a draw may take none or all; then there is no validation.
     if not 0 < len(positions) < len(pool.graph):
         return TrainingData(pool)
     return TrainingData(replace(pool, holdout=holdout), pool.graph.pairs(positions))

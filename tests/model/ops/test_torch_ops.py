@@ -14,10 +14,10 @@ from evichain.model.ops import torch_ops
 from evichain.model.ops.means import evidence_mean, spread
 from evichain.model.ops.ridge import solve
 from evichain.model.ops.segment_sums import totals
-from evichain.model.ops.torch_ops import Tables
+from evichain.model.ops.torch_ops import EvidenceTables
 
 
-def everything(layout: Layout | Tables, inputs: list[Tensor]) -> list[Tensor]:
+def everything(layout: Layout | EvidenceTables, inputs: list[Tensor]) -> list[Tensor]:
     """What the operations make of some inputs, and the gradients of them."""
     rows, below, own, ridge = inputs
     variants = np.array([3, 3, 40], np.int32), np.array([0, 5, 9], np.int32)
@@ -37,7 +37,7 @@ def test_they_agree_with_the_kernels(monkeypatch: pytest.MonkeyPatch, places: in
     monkeypatch.setattr(torch_ops, "_PLACES", places)
     torch.manual_seed(0)
     layout = a_layout(50, 60, 1500)
-    tables = Tables.of(layout, torch.device("cpu"))
+    tables = EvidenceTables.of(layout, torch.device("cpu"))
     assert (len(tables.tables) == 50) == (places == 1)
     inputs = [torch.randn(60, 5), torch.randn(60), torch.randn(50), torch.rand(5) + 0.5]
     inputs = [each.requires_grad_() for each in inputs]
@@ -46,7 +46,7 @@ def test_they_agree_with_the_kernels(monkeypatch: pytest.MonkeyPatch, places: in
 
 
 def test_at_least_half_of_the_places_are_taken() -> None:
-    tables = Tables.of(a_layout(300, 9, 2000), torch.device("cpu")).tables
+    tables = EvidenceTables.of(a_layout(300, 9, 2000), torch.device("cpu")).tables
     assert sum(len(table.nodes) for table in tables) == 300
     for table in tables:
         assert 2 * table.taken.sum() >= table.taken.numel()

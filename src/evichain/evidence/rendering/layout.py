@@ -67,7 +67,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TreeLayout:
     """The two placed trees, and how large they are together."""
 
     roots: tuple[Node, Node]
@@ -79,7 +79,7 @@ class Layout:
             yield from root.walk()
 
 
-def lay_out(trace: "Trace", decimals: Sequence[int]) -> Layout:
+def lay_out(trace: "Trace", decimals: Sequence[int]) -> TreeLayout:
     """Place the trees of a trace in a box whose upper left corner is the origin."""
     user, item = (_node(root, decimals) for root in (trace.user, trace.item))
     middle = _stack(user, 0.0)
@@ -93,7 +93,7 @@ def lay_out(trace: "Trace", decimals: Sequence[int]) -> Layout:
     ends = _column_ends(columns)
     for node in nodes:
         node.right = ends[node.depth]
-    return Layout((user, item), ends[0], bottom)
+    return TreeLayout((user, item), ends[0], bottom)
 
 
 def _node(piece: "Piece", decimals: Sequence[int]) -> Node:

@@ -15,7 +15,7 @@ from evichain.model.ops.simd import (
     ARRAY,
     LANES,
     PLACE,
-    Writer,
+    VectorWriter,
     copy_row,
     dot_rows,
     instructions,
@@ -34,7 +34,7 @@ def factor_size(size: int) -> int:
     return LANES * LANES * blocks * (blocks + 1) // 2
 
 
-def _divide(w: Writer, matrix: Any, corner: Any, block: Any, size: Any) -> None:
+def _divide(w: VectorWriter, matrix: Any, corner: Any, block: Any, size: Any) -> None:
     """`U'^-1 A` in place of a block A of eight rows, of which U is the corner."""
     done: list[Any] = []
     for line in range(LANES):
@@ -48,7 +48,9 @@ def _divide(w: Writer, matrix: Any, corner: Any, block: Any, size: Any) -> None:
         w.store(values, matrix, w.row(block, line, size))
 
 
-def _take_off(w: Writer, factor: Any, block: Any, width: Any, out: Any, i: Any, j: Any) -> None:
+def _take_off(
+    w: VectorWriter, factor: Any, block: Any, width: Any, out: Any, i: Any, j: Any
+) -> None:
     """`out[J] -= out[I] U[I, J]`, of eight numbers each."""
     values = w.load(out, j)
     for line in range(LANES):

@@ -8,7 +8,7 @@ time, which the registers of any processor can hold beside what is multiplied.
 from typing import Any
 
 from evichain.kernels import Floats, fast_kernel
-from evichain.model.ops.simd import ARRAY, LANES, NUMBER, PLACE, Writer, instructions
+from evichain.model.ops.simd import ARRAY, LANES, NUMBER, PLACE, VectorWriter, instructions
 
 
 def _tile(rows: int, vectors: int) -> Any:
@@ -20,7 +20,7 @@ def _tile(rows: int, vectors: int) -> Any:
     """
 
     def write(
-        w: Writer,
+        w: VectorWriter,
         left: Any,
         i: Any,
         across: Any,

@@ -18,22 +18,22 @@ from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 from evichain.model.ops import torch_ops
 
 
-def spread(sources: Tensor, weight: Tensor, layout: Layout | torch_ops.Tables) -> Tensor:
+def spread(sources: Tensor, weight: Tensor, layout: Layout | torch_ops.EvidenceTables) -> Tensor:
     """`relu(sources[s] + r * weight)` for each pair (s, r)."""
-    if isinstance(layout, torch_ops.Tables):
+    if isinstance(layout, torch_ops.EvidenceTables):
         return torch_ops.spread(sources, weight, layout)
     result: Tensor = _Spread.apply(sources, weight, layout)  # type: ignore[no-untyped-call]
     return result
 
 
 def evidence_mean(
-    pairs: Tensor, layout: Layout | torch_ops.Tables, variant_node: Ints, variant_pair: Ints
+    pairs: Tensor, layout: Layout | torch_ops.EvidenceTables, variant_node: Ints, variant_pair: Ints
 ) -> Tensor:
     """The mean of `relu(pairs)` over each node's links; then one row a variant.
 
     A variant is its node's mean with one pair left out.
     """
-    if isinstance(layout, torch_ops.Tables):
+    if isinstance(layout, torch_ops.EvidenceTables):
         variants = (torch.from_numpy(v).to(pairs.device) for v in (variant_node, variant_pair))
         return torch_ops.evidence_mean(pairs, layout, *variants)
     arguments = (pairs, layout, variant_node, variant_pair)

@@ -23,7 +23,7 @@ from evichain.model.ops.simd import (
     LANES,
     NUMBER,
     PLACE,
-    Writer,
+    VectorWriter,
     add_row,
     copy_row,
     dot_rows,
@@ -37,7 +37,11 @@ _PANEL = 128
 
 
 def solve(
-    keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: Layout | torch_ops.Tables
+    keys: Tensor,
+    below: Tensor,
+    own: Tensor,
+    ridge: Tensor,
+    layout: Layout | torch_ops.EvidenceTables,
 ) -> tuple[Tensor, Tensor]:
     """`z = (sum k k' + diag(ridge))^-1 sum t k` over the evidence (y, r) of each node x.
 
@@ -50,7 +54,7 @@ def solve(
         own: the baseline of each node.
         ridge: what holds each coefficient back, positive.
     """
-    if isinstance(layout, torch_ops.Tables):
+    if isinstance(layout, torch_ops.EvidenceTables):
         return torch_ops.solve(keys, below, own, ridge, layout)
     # Inside of a function it is always off.
     arguments = (keys, below, own, ridge, layout, torch.is_grad_enabled())
@@ -145,7 +149,7 @@ def padded_ridge(ridge: Floats) -> Floats:
 
 
 def _pull_key(
-    w: Writer, keys: Any, i: Any, target: Any, z: Any, h: Any, j: Any, size: Any, out: Any
+    w: VectorWriter, keys: Any, i: Any, target: Any, z: Any, h: Any, j: Any, size: Any, out: Any
 ) -> Any:
     """Add `(t - k z) h - (k h) z` to the gradient of the key at i, and return `k h`."""
 
@@ -215,13 +219,13 @@ def factorize_and_solve(
             matrix[:] = 0
             for i in range(size):
                 matrix[i, i] = ridge[i]
-        total, level = np.float32(0), own[node]
+        total, baseline = np.float32(0), own[node]
         for begin in range(first, last, _PANEL):
             count = min(_PANEL, last - begin)
             for row in range(count):
                 pair = link_pair[begin + row]
                 source = pair_source[pair]
-                target = pair_value[pair] - below[source] - level
+                target = pair_value[pair] - below[source] - baseline
                 total += target * target
                 weights[row, 0] = target
                 copy_row(panel, row * size, keys, source * size, size)

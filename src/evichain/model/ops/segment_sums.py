@@ -23,7 +23,7 @@ def totals(
     weighted: Tensor,
     below: Tensor,
     own: Tensor,
-    layout: Layout | torch_ops.Tables,
+    layout: Layout | torch_ops.EvidenceTables,
 ) -> tuple[Tensor, Tensor]:
     """`sum plain[y]` and `sum (r - below[y] - own[x]) weighted[y]` over the evidence (y, r) of x.
 
@@ -35,7 +35,7 @@ def totals(
     if not plain.shape[1] + weighted.shape[1]:
         nothing = plain.new_empty(len(own), 0)  # and no walk over the links to find that out
         return nothing, nothing
-    if isinstance(layout, torch_ops.Tables):
+    if isinstance(layout, torch_ops.EvidenceTables):
         return torch_ops.totals(plain, weighted, below, own, layout)
     values = torch.cat([padded_rows(plain), padded_rows(weighted)], dim=1)
     begin = padded(plain.shape[1])

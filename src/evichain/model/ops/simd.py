@@ -51,7 +51,7 @@ def padded_rows(rows: Tensor) -> Tensor:
     return pad(rows, (0, padded(size) - size))
 
 
-class Writer:
+class VectorWriter:
     """Writes instructions; its values are those of the program it writes."""
 
     def __init__(self, builder: Any) -> None:
@@ -148,7 +148,7 @@ def instructions(write: Callable[..., Any], *kinds: Any, result: Any = types.voi
             else value
             for kind, value in zip(signature.args, arguments, strict=True)
         ]
-        found = write(Writer(builder), *given)
+        found = write(VectorWriter(builder), *given)
         return context.get_dummy_value() if result is types.void else found
 
     def typed(_: Any, *given: Any) -> Any:
@@ -163,7 +163,7 @@ def instructions(write: Callable[..., Any], *kinds: Any, result: Any = types.voi
     return made
 
 
-def _copy(w: Writer, out: Any, o: Any, rows: Any, i: Any, size: Any) -> None:
+def _copy(w: VectorWriter, out: Any, o: Any, rows: Any, i: Any, size: Any) -> None:
     def move(k: Any, _: list[Any]) -> list[Any]:
         w.store(w.load(rows, w.place(i, k)), out, w.place(o, k))
         return []
@@ -171,7 +171,7 @@ def _copy(w: Writer, out: Any, o: Any, rows: Any, i: Any, size: Any) -> None:
     w.loop(size, LANES, 0, move)
 
 
-def _add(w: Writer, out: Any, o: Any, factor: Any, rows: Any, i: Any, size: Any) -> None:
+def _add(w: VectorWriter, out: Any, o: Any, factor: Any, rows: Any, i: Any, size: Any) -> None:
     factors = w.everywhere(factor)
 
     def add(k: Any, _: list[Any]) -> list[Any]:
@@ -182,7 +182,7 @@ def _add(w: Writer, out: Any, o: Any, factor: Any, rows: Any, i: Any, size: Any)
     w.loop(size, LANES, 0, add)
 
 
-def _dot(w: Writer, one: Any, i: Any, other: Any, j: Any, size: Any) -> Any:
+def _dot(w: VectorWriter, one: Any, i: Any, other: Any, j: Any, size: Any) -> Any:
     def add(k: Any, sums: list[Any]) -> list[Any]:
         return [w.plus(sums[0], w.load(one, w.place(i, k)), w.load(other, w.place(j, k)))]
 

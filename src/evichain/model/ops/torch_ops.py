@@ -23,7 +23,7 @@ _PLACES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Table:
+class EvidenceTable:
     """Nodes with about as much evidence: the pair at each place, and which places are taken."""
 
     nodes: Tensor
@@ -32,7 +32,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Tables:
+class EvidenceTables:
     """A layout on a device.
 
     Attributes:
@@ -44,7 +44,7 @@ class Tables:
     pair_value: Tensor
     count: Tensor
     place: Tensor
-    tables: tuple[Table, ...]
+    tables: tuple[EvidenceTable, ...]
 
     @classmethod
     def of(cls, layout: Layout, device: torch.device) -> Self:
@@ -65,7 +65,7 @@ class Tables:
             across = torch.arange(int(counts[order[part]].max(initial=0)), device=device)
             taken = across < count[nodes].unsqueeze(1)
             links = torch.where(taken, first[nodes].unsqueeze(1) + across, 0)
-            tables.append(Table(nodes, link_pair[links], taken.to(torch.float32)))
+            tables.append(EvidenceTable(nodes, link_pair[links], taken.to(torch.float32)))
         return cls(
             pair_source=there(layout.pair_source),
             pair_value=torch.from_numpy(layout.pair_value).to(device),
@@ -74,18 +74,18 @@ class Tables:
             tables=tuple(tables),
         )
 
-    def by_node(self, make: Callable[[Table], Tensor]) -> Tensor:
+    def by_node(self, make: Callable[[EvidenceTable], Tensor]) -> Tensor:
         """One row a node, from what is made of each table."""
         made = [checkpoint(make, table, use_reentrant=False) for table in self.tables]
         return embedding(self.place, torch.cat(made))
 
-    def unexplained(self, table: Table, below: Tensor, own: Tensor) -> Tensor:
+    def unexplained(self, table: EvidenceTable, below: Tensor, own: Tensor) -> Tensor:
         """What baselines leave of the ratings at the places of a table; 0 where none is."""
         usual = embedding(self.pair_source[table.pairs], below.unsqueeze(1)).squeeze(-1)
-        level = embedding(table.nodes, own.unsqueeze(1))
-        return table.taken * (self.pair_value[table.pairs] - usual - level)
+        baseline = embedding(table.nodes, own.unsqueeze(1))
+        return table.taken * (self.pair_value[table.pairs] - usual - baseline)
 
-    def sources(self, table: Table, values: Tensor) -> Tensor:
+    def sources(self, table: EvidenceTable, values: Tensor) -> Tensor:
         """The row of the source at each place of a table; zeros where none is."""
         return embedding(self.pair_source[table.pairs], values) * table.taken.unsqueeze(-1)
 
@@ -103,19 +103,19 @@ def _parts(counts: Longs) -> Iterator[slice]:
         begin = end
 
 
-def spread(sources: Tensor, weight: Tensor, layout: Tables) -> Tensor:
+def spread(sources: Tensor, weight: Tensor, layout: EvidenceTables) -> Tensor:
     """See `means.spread`."""
     rated = layout.pair_value.unsqueeze(1) * weight
     return torch.relu(embedding(layout.pair_source, sources) + rated)
 
 
 def evidence_mean(
-    pairs: Tensor, layout: Tables, variant_node: Tensor, variant_pair: Tensor
+    pairs: Tensor, layout: EvidenceTables, variant_node: Tensor, variant_pair: Tensor
 ) -> Tensor:
     """See `means.evidence_mean`."""
     values = torch.relu(pairs)
 
-    def total(table: Table) -> Tensor:
+    def total(table: EvidenceTable) -> Tensor:
         rows = embedding(table.pairs, values)
         return (table.taken.unsqueeze(1) @ rows).squeeze(1)
 
@@ -125,11 +125,11 @@ def evidence_mean(
 
 
 def totals(
-    plain: Tensor, weighted: Tensor, below: Tensor, own: Tensor, layout: Tables
+    plain: Tensor, weighted: Tensor, below: Tensor, own: Tensor, layout: EvidenceTables
 ) -> tuple[Tensor, Tensor]:
     """See `totals.totals`."""
 
-    def total(table: Table) -> Tensor:
+    def total(table: EvidenceTable) -> Tensor:
         rows = layout.sources(table, torch.cat([plain, weighted], dim=1))
         residual = layout.unexplained(table, below, own).unsqueeze(1)
         summed = rows[..., :unweighted].sum(dim=1)
@@ -141,11 +141,11 @@ def totals(
 
 
 def solve(
-    keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: Tables
+    keys: Tensor, below: Tensor, own: Tensor, ridge: Tensor, layout: EvidenceTables
 ) -> tuple[Tensor, Tensor]:
     """See `ridge.solve`."""
 
-    def solution(table: Table) -> Tensor:
+    def solution(table: EvidenceTable) -> Tensor:
         rows = layout.sources(table, keys)
         targets = layout.unexplained(table, below, own).unsqueeze(-1)
         factor = torch.linalg.cholesky(rows.mT @ rows + torch.diag(ridge))

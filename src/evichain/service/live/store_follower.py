@@ -17,7 +17,7 @@ from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.recommender import REC
-from evichain.resources import gently
+from evichain.resources import lower_priority
 from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import LiveEngine, RatingChange
 from evichain.service.live.snapshot import Snapshot
@@ -215,7 +215,7 @@ class StoreFollower:
                 self._stop.wait(10 * _WAIT)
 
     def _keep_refreshing(self) -> None:
-        gently()
+        lower_priority()
         while self._news.wait():
             self._news.clear()
             # After clearing: `stop` sets both, this one first.

@@ -15,8 +15,7 @@ from evichain.model.chain import Chain
 from evichain.ratings.graph import Graph
 from evichain.recipes import Settings, settings_for
 from evichain.testing import planted_blocks
-from evichain.training.member import RENDEZVOUS
-from evichain.training.team import ALONE, Team
+from evichain.training.distributed import RENDEZVOUS, SINGLE_PROCESS, ProcessGroup
 from evichain.training.trainer import loss_of, make_batch
 
 SMALL: dict[str, Any] = {
@@ -34,15 +33,15 @@ SMALL: dict[str, Any] = {
 MEMBER = """
 import os
 import torch
-from evichain.training.team import team_of_environment
+from evichain.training.distributed import process_group_from_environment
 
-with team_of_environment() as team:
-    parameter = torch.nn.Parameter(torch.full((3,), team.rank + 1.0))
+with process_group_from_environment() as group:
+    parameter = torch.nn.Parameter(torch.full((3,), group.rank + 1.0))
     optimizer = torch.optim.Adam([parameter])
     parameter.square().sum().backward()
-    team.add_gradients([parameter])
+    group.add_gradients([parameter])
     optimizer.step()
-    print(*parameter.grad.tolist(), *team.total([team.rank]))
+    print(*parameter.grad.tolist(), *group.total([group.rank]))
 tasks = os.listdir("/proc/self/task")
 print(*(open(f"/proc/self/task/{task}/comm").read().strip() for task in tasks))
 """
@@ -50,21 +49,26 @@ SHARING = """
 import sys
 sys.path.insert(0, {tests!r})
 from tests.training.test_team import assert_shares_add_up
-from evichain.training.team import team_of_environment
+from evichain.training.distributed import process_group_from_environment
 
-with team_of_environment() as team:
-    assert team.size == {size}
-    assert_shares_add_up(team)
+with process_group_from_environment() as group:
+    assert group.size == {size}
+    assert_shares_add_up(group)
 """
 
 
 def run_members(program: str, size: int, folder: Path) -> list[str]:
-    """What the processes of a team print."""
-    meeting = (folder / "meeting").as_uri()
+    """What the processes of a group print."""
+    rendezvous_url = (folder / "rendezvous_url").as_uri()
     members = [
         subprocess.Popen(
             [sys.executable, "-c", program],
-            env={**os.environ, "WORLD_SIZE": str(size), "RANK": str(rank), RENDEZVOUS: meeting},
+            env={
+                **os.environ,
+                "WORLD_SIZE": str(size),
+                "RANK": str(rank),
+                RENDEZVOUS: rendezvous_url,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -81,21 +85,21 @@ def run_members(program: str, size: int, folder: Path) -> list[str]:
             member.wait()
 
 
-def gradient(chain: Chain, pool: Pool, settings: Settings, team: Team) -> torch.Tensor:
+def gradient(chain: Chain, pool: Pool, settings: Settings, group: ProcessGroup) -> torch.Tensor:
     """The gradient of a step, and its error at the end."""
     chain.zero_grad()
-    batch = make_batch(pool, settings.policy, settings.training, 5, team)
+    batch = make_batch(pool, settings.policy, settings.training, 5, group)
     loss, error = loss_of(chain, batch, settings.training.regularization)
     if batch.weight:
         loss.backward()  # type: ignore[no-untyped-call]
-    team.add_gradients(chain.parameters())
+    group.add_gradients(chain.parameters())
     grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in chain.parameters()]
     return torch.cat(
-        [*(grad.flatten() for grad in grads), torch.tensor(team.total([float(error)]))]
+        [*(grad.flatten() for grad in grads), torch.tensor(group.total([float(error)]))]
     )
 
 
-def assert_shares_add_up(team: Team) -> None:
+def assert_shares_add_up(group: ProcessGroup) -> None:
     """With every recipe, and with fewer targets than processes."""
     pool = Pool.most_rated(Graph.build(planted_blocks()), (6, 6))
     for recipe, changes in (
@@ -107,14 +111,16 @@ def assert_shares_add_up(team: Team) -> None:
         settings = settings_for(recipe, **{**SMALL, **changes})
         torch.manual_seed(0)
         chain = Chain.for_pool(settings.chain, pool, settings.policy.max_depth)
-        whole, shared = (gradient(chain, pool, settings, each) for each in (ALONE, team))
+        whole, shared = (gradient(chain, pool, settings, each) for each in (SINGLE_PROCESS, group))
         torch.testing.assert_close(shared, whole, rtol=1e-4, atol=1e-6)
 
 
 def test_shares_cover_everything_once() -> None:
     for count in (0, 1, 2, 7, 100):
         for size in (1, 2, 3, 8):
-            parts = [np.arange(count)[Team(rank, size).share(count)] for rank in range(size)]
+            parts = [
+                np.arange(count)[ProcessGroup(rank, size).share(count)] for rank in range(size)
+            ]
             assert np.concatenate(parts).tolist() == list(range(count))
 
 
@@ -126,10 +132,10 @@ def test_gradients_of_shares_add_up_to_that_of_the_batch(size: int, tmp_path: Pa
 
 def test_alone_nothing_is_exchanged() -> None:
     parameter = torch.nn.Parameter(torch.ones(2))
-    assert Team.here() == ALONE
-    assert ALONE.leads
-    assert ALONE.total([1.5, 2.0]) == [1.5, 2.0]
-    ALONE.add_gradients([parameter])
+    assert ProcessGroup.here() == SINGLE_PROCESS
+    assert SINGLE_PROCESS.is_first
+    assert SINGLE_PROCESS.total([1.5, 2.0]) == [1.5, 2.0]
+    SINGLE_PROCESS.add_gradients([parameter])
     assert parameter.grad is None
 
 

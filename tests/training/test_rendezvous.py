@@ -1,7 +1,7 @@
 import pytest
 
 from evichain.errors import SettingsError
-from evichain.training.member import RENDEZVOUS, meeting, rank_and_size
+from evichain.training.distributed import RENDEZVOUS, rank_and_size, rendezvous_url
 
 NAMES = ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT", RENDEZVOUS)
 
@@ -28,14 +28,14 @@ def test_what_is_missing_is_named(environment: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="RANK: is not set, but WORLD_SIZE is"):
         rank_and_size()
     with pytest.raises(SettingsError, match="MASTER_ADDR: is not set"):
-        meeting()
+        rendezvous_url()
     environment.setenv("MASTER_ADDR", "localhost")
     with pytest.raises(SettingsError, match="MASTER_PORT: is not set"):
-        meeting()
+        rendezvous_url()
     environment.setenv("MASTER_PORT", "29500")
-    assert meeting() == "env://"
+    assert rendezvous_url() == "env://"
     environment.setenv(RENDEZVOUS, "file:///there")
-    assert meeting() == "file:///there"
+    assert rendezvous_url() == "file:///there"
 
 
 @pytest.mark.parametrize(
