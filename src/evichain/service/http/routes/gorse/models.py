@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_pascal
 from evichain.errors import DataError
 from evichain.service.http.models import LATEST, MAX_LIST, Id, Number
 from evichain.service.store import LARGEST_BATCH, LONGEST_TITLE
-from evichain.service.store.checks import said
+from evichain.service.store.checks import shown
 from evichain.service.store.records import Rating
 
 NO_TIME = "0001-01-01T00:00:00Z"
@@ -171,5 +171,5 @@ def seconds(text: str | None) -> int | None:
         since = -1
     if not 0 <= since <= LATEST:
         right = "Write it as 2024-05-17T12:00:00Z, from 1970 on."
-        raise DataError(f"Timestamp {said(text)} is not a time", right=right)
+        raise DataError(f"Timestamp {shown(text)} is not a time", right=right)
     return since
