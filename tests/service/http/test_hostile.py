@@ -114,7 +114,7 @@ def test_ids_in_bodies_that_cannot_be(ask: Caller, identifier: object) -> None:
         "n=" + "9" * 5000,
         "caution=nan",
         "caution=inf",
-        "caution=-1",
+        "caution=-inf",
     ],
 )
 def test_questions_that_cannot_be(ask: Caller, query: str) -> None:
