@@ -1,8 +1,8 @@
-"""What a user can do wrong, said so that it can be put right."""
+"""Errors that a user can correct."""
 
 
 class EvichainError(Exception):
-    """A mistake a user can mend.
+    """An error that a user can correct.
 
     Args:
         what: what was wrong.
@@ -25,7 +25,7 @@ class DataError(EvichainError):
 
 
 class DownloadError(EvichainError):
-    """A data set that could not be fetched or did not verify."""
+    """A data set that could not be downloaded or has a wrong checksum."""
 
 
 class SplitError(EvichainError):
@@ -33,7 +33,7 @@ class SplitError(EvichainError):
 
 
 class SettingsError(EvichainError):
-    """A setting out of its range, unknown, or at odds with another."""
+    """A setting that is out of range, unknown, or in conflict with another."""
 
 
 class UnknownEntityError(EvichainError):
@@ -45,34 +45,34 @@ class ModelError(EvichainError):
 
 
 class NotFittedError(EvichainError):
-    """A question put to a recommender before `fit` or `load`."""
+    """A recommender that was used before `fit` or `load`."""
 
 
 class DistributedError(EvichainError):
-    """A process of several that train together has gone, and the others cannot go on."""
+    """A process of a distributed training was lost, and the others cannot go on."""
 
 
 class MachineError(EvichainError):
-    """A machine that has too little of something, most likely memory, for what is asked of it."""
+    """A machine with too little memory or another resource."""
 
 
 class StoreError(EvichainError):
-    """A store of ratings that cannot be used: a wrong address, another version, no rights."""
+    """A store that cannot be used: a wrong address, another version, no permission."""
 
 
 class StoreUnavailableError(StoreError):
     """A store that cannot be reached or is busy; the same call may succeed later.
 
-    A write that ends so may have happened or not. Putting it again is harmless.
+    A write that raises this may have happened or not. It can safely be repeated.
     """
 
 
 class StaleVersionError(StoreError):
-    """A reader too far behind (or of another store): it has to start again from a snapshot."""
+    """A version that the log no longer reaches: start again from a snapshot."""
 
 
 def with_extra(name: str) -> str:
-    """What would be right where what comes with an extra is missing.
+    """How to install what an extra of evichain needs.
 
     >>> with_extra("tune")
     "Install evichain with its extra `tune`; in a clone: pip install '.[tune]'"

@@ -58,6 +58,14 @@ def _no_such_number(name: str) -> None:
     raise AssertionError(f"{name} in JSON")
 
 
+def as_text(error: dict[str, str]) -> list[str]:
+    """The lines that an error under --json would have as text."""
+    assert list(error) == ["message", "where", "right"]
+    where = f"{error['where']}: " if error["where"] else ""
+    lines = [f"error: {where}{error['message']}", error["right"]]
+    return [" ".join(line.split()) for line in lines if line]
+
+
 @pytest.fixture
 def refused() -> Callable[..., list[str]]:
     """Call it with a mistake; the lines it says of it."""
@@ -67,6 +75,9 @@ def refused() -> Callable[..., list[str]]:
         assert result.exit_code == 2, (result.exit_code, result.output, result.exception)
         assert result.stdout == ""
         lines = result.stderr.splitlines()
+        if "--json" in arguments:
+            assert len(lines) == 1, lines
+            lines = as_text(json.loads(lines[0])["error"])
         assert 1 <= len(lines) <= 2, lines
         assert lines[0].startswith("error: ")
         return lines

@@ -142,7 +142,7 @@ def test_titles_that_cannot_be_kept_make_no_store(
         ("{folder}/missing/ratings.db", "is not a folder"),
         ("{folder}", "is a folder"),
         ("postgresql://ann:hidden@/films?host={folder}", "cannot be used"),
-        ("postgresql://ann:hid@den@/films", "cannot be understood"),
+        ("postgresql://ann:hid@den@/films", "invalid address"),
     ],
 )
 def test_what_is_no_store(

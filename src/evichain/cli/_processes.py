@@ -14,7 +14,7 @@ from typing import NoReturn
 import typer
 
 from evichain.cli._errors import INTERRUPTED, USER_ERROR, print_error
-from evichain.errors import TeamError
+from evichain.errors import DistributedError
 from evichain.training.distributed import RENDEZVOUS, rank_and_size
 
 LOST = 1
@@ -65,7 +65,7 @@ def run_processes(count: int, arguments: Sequence[str], run: Path | None) -> NoR
     left = "Without a run folder (--run) there is no checkpoint to go on from."
     if run is not None:
         left = f"With --resume it goes on from the checkpoint in {run}."
-    print_error(TeamError(what, right=left), arguments)
+    print_error(DistributedError(what, right=left), arguments)
     sys.exit(LOST)
 
 

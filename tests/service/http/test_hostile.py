@@ -114,6 +114,7 @@ def test_ids_in_bodies_that_cannot_be(ask: Caller, identifier: object) -> None:
         "n=" + "9" * 5000,
         "caution=nan",
         "caution=inf",
+        "caution=-inf",
     ],
 )
 def test_questions_that_cannot_be(ask: Caller, query: str) -> None:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evichain.service.http.metrics import SEVERAL, Metrics
+from evichain.service.http.metrics import MULTIPROCESS_FOLDER, Metrics
 
 _WORKER = """
 import sys
@@ -21,7 +21,7 @@ def worker(folder: Path, *arguments: str) -> dict[str, float]:
     """What a worker tells that has these figures, and shares a folder with others."""
     ran = subprocess.run(
         [sys.executable, "-c", _WORKER, *arguments],
-        env=os.environ | {SEVERAL: str(folder)},
+        env=os.environ | {MULTIPROCESS_FOLDER: str(folder)},
         capture_output=True,
         check=True,
         text=True,

@@ -232,7 +232,7 @@ def test_notices_a_store_that_went_back(
     store.put([("zoe", 5, 1.0)])
     live = StoreFollower(model, store)
     assert live.snapshot.version == before + 1
-    with store._writing() as session:
+    with store._write_transaction() as session:
         for statement in (
             "DELETE FROM evichain_ratings WHERE user_text = 'zoe'",
             "DELETE FROM evichain_changes WHERE user_text = 'zoe'",

@@ -81,7 +81,7 @@ def test_what_a_reader_has_not_seen_yet_is_undone_by_the_erasure(store: Store) -
 def test_nothing_of_an_erased_user_is_in_any_table(store: Store) -> None:
     store.put([("ann-the-unique", 777_000_111, 4, 555_000_222), ("bob", 1, 1)])
     store.erase("ann-the-unique")
-    with store._looking() as session:
+    with store._single_reads() as session:
         held = [
             str(row)
             for table in ("ratings", "titles", "changes", "state")
@@ -90,7 +90,7 @@ def test_nothing_of_an_erased_user_is_in_any_table(store: Store) -> None:
     assert [row for row in held if "ann-the-unique" in row] == [row for row in held if "era" in row]
     assert not [row for row in held if "777000111" in row or "555000222" in row]
     store.trim(store.version() + 1)
-    with store._looking() as session:
+    with store._single_reads() as session:
         assert session.rows("SELECT * FROM evichain_changes") == []
 
 
@@ -127,7 +127,7 @@ def test_the_log_keeps_to_a_bound_by_itself(store: Store, monkeypatch: pytest.Mo
     with pytest.raises(StaleVersionError):
         store.changes_since(60)
     assert [change.version for change in store.changes_since(80).changes] == list(range(81, 101))
-    with store._looking() as session:
+    with store._single_reads() as session:
         assert session.rows("SELECT count(*) < 30 FROM evichain_changes")[0][0]
 
 
@@ -142,7 +142,7 @@ def test_a_transaction_that_commits_late_is_not_overtaken(store: Store, url: str
 
     thread = threading.Thread(target=late)
     thread.start()
-    with store._writing() as session:
+    with store._write_transaction() as session:
         version, _ = session.advance(1)
         began.set()
         # Long enough for the other to have written, if it did not wait.
@@ -158,7 +158,7 @@ def test_a_transaction_that_commits_late_is_not_overtaken(store: Store, url: str
 
 
 def test_a_failed_transaction_leaves_no_version(store: Store) -> None:
-    with pytest.raises(ZeroDivisionError), store._writing() as session:
+    with pytest.raises(ZeroDivisionError), store._write_transaction() as session:
         session.advance(1 // (session.advance(5)[0] - 5))
     assert store.version() == 0
     store.put([(1, 1, 1)])

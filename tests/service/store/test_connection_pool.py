@@ -46,7 +46,7 @@ def test_one_after_the_other_share_a_connection(
 def test_at_once_each_has_its_own_and_too_many_are_told(
     pool: ConnectionPool[Line], lines: list[Line], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    monkeypatch.setattr(module, "WAIT_SECONDS", 0.01)
     with pool.use() as one, pool.use() as two:
         assert one is not two
         with pytest.raises(StoreUnavailableError, match="all connections are in use"), pool.use():

@@ -9,7 +9,7 @@ from evichain.service.store import Rating, Store, open_store, schema
 
 
 def test_a_newer_schema_is_refused(store: Store, url: str) -> None:
-    with store._writing() as session:
+    with store._write_transaction() as session:
         session.change("UPDATE evichain_state SET schema = 99")
     with pytest.raises(StoreError, match="has schema 99") as caught:
         open_store(url)
@@ -26,7 +26,7 @@ def test_an_older_schema_is_brought_up_to_date(
     for place in ("evichain.service.store.schema.SCHEMA", "evichain.service.store.sqlite.SCHEMA"):
         monkeypatch.setattr(place, 2)
     for _ in range(2):
-        with open_store(url) as newer, newer._looking() as session:
+        with open_store(url) as newer, newer._single_reads() as session:
             assert session.rows("SELECT a FROM evichain_more") == []
             assert schema.schema_of(session) == 2
             assert newer.get(1, 1) == Rating(1, 1, 1.0)
@@ -50,9 +50,9 @@ def test_many_open_a_new_store_at_once(url: str) -> None:
 def test_a_store_that_others_write_to_is_busy_for_writers_only(
     store: Store, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evichain.service.store.sqlite.PATIENCE", 0.05)
+    monkeypatch.setattr("evichain.service.store.sqlite.WAIT_SECONDS", 0.05)
     monkeypatch.setattr("evichain.service.store.postgres._LOCK_TIMEOUT", "50ms")
-    with store._writing() as session:
+    with store._write_transaction() as session:
         session.advance(1)
         with open_store(url) as other:
             with pytest.raises(StoreUnavailableError, match="is busy"):

@@ -50,7 +50,7 @@ def test_while_the_server_is_down_and_after_it_came_back(store: Store, postgres:
 
 
 def test_after_a_restart_no_idle_connection_is_in_the_way(store: Store, postgres: Server) -> None:
-    with store._looking(), store._looking(), store._looking():
+    with store._single_reads(), store._single_reads(), store._single_reads():
         pass
     postgres.stop()
     postgres.start()
@@ -63,7 +63,7 @@ def test_a_write_that_is_cut_off_is_there_wholly_or_not_at_all(
     store: Store, postgres: Server
 ) -> None:
     def cut() -> None:
-        with store._writing() as session:
+        with store._write_transaction() as session:
             session.advance(2)
             session.change_each(
                 "INSERT INTO evichain_ratings VALUES ('', ?, '', 1, 1, NULL, 1)", [(1,), (2,)]
@@ -105,7 +105,7 @@ def test_a_right_password_is_shown_nowhere(
     with open_store(address) as store:
         store.put([(1, 1, 1)])
         shown = [repr(store), str(store), store.name, repr(store.__class__)]
-        with pytest.raises(StoreError) as caught, store._looking() as session:
+        with pytest.raises(StoreError) as caught, store._single_reads() as session:
             session.rows("SELECT nothing")
     shown += [str(caught.value), "".join(traceback.format_exception(caught.value)), caplog.text]
     assert not [text for text in shown if PASSWORD in text]
@@ -131,7 +131,7 @@ def test_a_database_that_has_not_all_letters(postgres: Server) -> None:
 
 
 def test_without_create_no_table_is_made(url: str) -> None:
-    with pytest.raises(StoreError, match="no store in this database"):
+    with pytest.raises(StoreError, match="the database contains no store"):
         open_store(url, create=False)
     with psycopg.connect(url) as connection:
         found = connection.execute("SELECT to_regclass('evichain_state')").fetchone()
@@ -142,10 +142,10 @@ def test_acknowledged_means_on_disk_whatever_the_server_says(postgres: Server) -
     postgres.execute("ALTER ROLE guarded SET synchronous_commit = off")
     postgres.execute("CREATE SCHEMA IF NOT EXISTS guarded AUTHORIZATION guarded")
     address = postgres.url(user=f"guarded:{PASSWORD}", schema="guarded")
-    with open_store(address) as store, store._looking() as session:
+    with open_store(address) as store, store._single_reads() as session:
         assert session.rows("SHOW synchronous_commit") == [("on",)]
     postgres.execute("ALTER ROLE guarded SET synchronous_commit = remote_write")
-    with open_store(address) as store, store._looking() as session:
+    with open_store(address) as store, store._single_reads() as session:
         assert session.rows("SHOW synchronous_commit") == [("remote_write",)]
 
 
@@ -196,7 +196,7 @@ def test_a_commit_is_notified(store: Store, url: str) -> None:
 
 
 def test_more_threads_than_connections(store: Store) -> None:
-    assert connection_pool.PATIENCE > 1
+    assert connection_pool.WAIT_SECONDS > 1
     failed: list[BaseException] = []
 
     def work(number: int) -> None:

@@ -22,7 +22,7 @@ def store(path: Path) -> Iterator[Store]:
 
 
 def test_every_connection_syncs_what_it_writes(store: Store) -> None:
-    with store._looking() as one, store._writing() as other:
+    with store._single_reads() as one, store._write_transaction() as other:
         for session in (one, other):
             assert session.rows("PRAGMA journal_mode") == [("wal",)]
             assert session.rows("PRAGMA synchronous") == [(2,)]  # FULL
@@ -127,7 +127,7 @@ def test_an_sqlite_that_is_too_old(path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_full_disk_is_told_and_overcome(store: Store) -> None:
-    with store._looking() as session:
+    with store._single_reads() as session:
         pages = session.rows("PRAGMA page_count")[0][0]
     connect = store._connect  # type: ignore[attr-defined]
 

@@ -65,7 +65,7 @@ class StoreMachine(RuleBasedStateMachine):
             if before is None or time is None or time >= before:
                 batch[user, item] = (rating, time)
         if self._has_twins(batch):
-            with pytest.raises(DataError, match=r"would be two|in the store"):
+            with pytest.raises(DataError, match=r"differ only in type|in the store"):
                 self.store.put(changes)
             return
         new = len(batch.keys() - self.held.keys())

@@ -70,7 +70,7 @@ def test_two_who_would_become_one_are_refused(store: Store, side: Side, tmp_path
     users: list[tuple[int | str, int | str]] = [(1, 5), ("1", 6)]
     ids = users if side is Side.USER else [(item, user) for user, item in users]
     store.put([(user, item, 1) for user, item in ids[:1]])
-    with store._writing() as session:  # as an earlier version would have
+    with store._write_transaction() as session:  # as an earlier version would have
         session.change(queries.PUT, [*pack(ids[1][0]), *pack(ids[1][1]), 1.0, None, 2])
     with store.snapshot() as snapshot, pytest.raises(DataError, match="1 and '1' are two"):
         list(snapshot.frames())

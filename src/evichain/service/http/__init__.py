@@ -1,6 +1,6 @@
-"""HTTP: what a live model answers and takes in, for programs and for the page.
+"""The HTTP interface of a live model, for programs and for the page.
 
-`create_app` makes an application of a live model and settings; nothing here is global.
+`create_app` makes an application from a live model and settings; there is no global state.
 """
 
 from evichain.service.http.app import create_app

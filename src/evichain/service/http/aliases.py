@@ -1,4 +1,4 @@
-"""Other people's ids are nobody's business: an explanation shows aliases in their place."""
+"""Aliases: explanations hide the ids of other users."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -8,17 +8,17 @@ from evichain.evidence.trace import Piece, Trace
 from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 
-_ROOM = 10**6
-"""So many aliases that two people seldom want the same, and leaving one out changes no other's."""
+_ALIASES = 10**6
+"""The number of aliases: so many that collisions are rare, so that `without` seldom changes one."""
 
 
 @dataclass(frozen=True)
 class Aliases:
-    """Gives people in a trace other names, such as `#417092`.
+    """Replaces the ids of users in a trace by aliases such as `#417092`.
 
-    Someone has the same alias wherever they stand in a trace, and again when the same is asked
-    with some evidence left out. In the explanation of another item, or to another asker, they
-    have another one, so that nobody's ratings can be gathered from many explanations.
+    A user has one alias in a trace, and the same one if the explanation is repeated with some
+    evidence left out. For another item or another asker it differs, so that the ratings of a
+    user cannot be collected from many explanations.
     """
 
     secret: str
@@ -30,9 +30,9 @@ class Aliases:
         numbers = {person: self._number(trace, person) for person in others}
         names, taken = {str(trace.user.id): trace.user.title}, set[int]()
         for person in sorted(numbers, key=numbers.__getitem__):
-            number = numbers[person] % _ROOM
+            number = numbers[person] % _ALIASES
             while number in taken:
-                number = (number + 1) % _ROOM
+                number = (number + 1) % _ALIASES
             taken.add(number)
             names[person] = f"#{number}"
 

@@ -1,4 +1,4 @@
-"""The application: routes behind the gateway, on one live model."""
+"""The application: the routes and the gateway of one live model."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,13 +27,13 @@ _GROUPS = (ratings, recommendations, items, explanations, export, overview, gors
 
 
 def create_app(live: StoreFollower, settings: ServiceSettings | None = None) -> FastAPI:
-    """An application that answers from a live model, and follows its store while it runs."""
+    """An application that answers from a live model and follows its store while it runs."""
     settings = settings or ServiceSettings()
     service = Service.of(live, settings)
 
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
-        # Products this small wait for each other in more threads than one.
+        # Several threads would slow down matrix products this small.
         torch.set_num_threads(1)
         live.start()
         try:
@@ -46,7 +46,7 @@ def create_app(live: StoreFollower, settings: ServiceSettings | None = None) -> 
         title="evichain",
         version=__version__,
         lifespan=running,
-        # The pages that show it load scripts from elsewhere.
+        # These pages load scripts from other sites.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,

@@ -1,4 +1,4 @@
-"""How much there is, counted from the snapshot at most every few seconds."""
+"""Counts of ratings, users and items, updated at most every few seconds."""
 
 import time
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from evichain.service.live.rows import LiveRows
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.store_follower import StoreFollower
 
-_FRESH = 5.0
+_MAX_AGE = 5.0
 
 
 @dataclass(frozen=True)
 class CatalogueCounts:
-    """What there was at a version; `popular` are the rated items, most ratings first.
+    """The counts at a version; `popular` are the ids of rated items, most ratings first.
 
-    They are ids: what is asked of them is asked a moment later, when indices may mean others.
+    They are ids, because indices may change before they are used.
     """
 
     version: int
@@ -32,13 +32,13 @@ class CatalogueCounts:
     popular: Sequence[Id]
 
     def most_rated(self, snapshot: Snapshot, n: int) -> list[int]:
-        """The indices of the first n of them that are still rated in a snapshot."""
+        """The indices of the first n items that still have ratings in a snapshot."""
         places = (snapshot.index(Side.ITEM, item) for item in self.popular)
         return list(islice((place for place in places if place != UNKNOWN), n))
 
 
 class CachedCounts:
-    """Counts, and keeps the result for a while: it takes time linear in users and items."""
+    """Counts, and keeps the result for a while: counting is linear in users and items."""
 
     def __init__(self, live: StoreFollower) -> None:
         self._live, self._lock = live, Lock()
@@ -46,9 +46,9 @@ class CachedCounts:
         self._at = 0.0
 
     def __call__(self) -> CatalogueCounts:
-        """What there is, or was a few seconds ago."""
+        """The counts, at most a few seconds old."""
         with self._lock:
-            stale = time.monotonic() - self._at > _FRESH
+            stale = time.monotonic() - self._at > _MAX_AGE
             snapshot = self._live.snapshot
             if self._counted is None or (stale and self._counted.version != snapshot.version):
                 self._counted = counted(snapshot)
@@ -71,7 +71,7 @@ def counted(snapshot: Snapshot) -> CatalogueCounts:
 
 
 def lengths(rows: LiveRows) -> Longs:
-    """How many ratings each entity of a side has."""
+    """The number of ratings of each entity of a side."""
     found = np.zeros(len(rows), np.int64)
     first = np.diff(rows.graph.rows[rows.side].indptr)
     found[: len(first)] = first

@@ -1,4 +1,4 @@
-"""What every request passes: an id, the keys, the limits, and at the end the log."""
+"""The middleware of every request: its id, keys, limits and log."""
 
 import math
 import re
@@ -16,10 +16,10 @@ from evichain.service.http.metrics import Metrics
 from evichain.service.http.problems import ProblemError, problem
 from evichain.service.http.settings import ServiceSettings
 
-_HARMLESS = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_SAFE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _UNMATCHED = "-"
-_GONE = 499
-"""Logged for an answer that nobody took."""
+_CLIENT_CLOSED = 499
+"""The status in the log if the client closed the connection."""
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -28,15 +28,15 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
-"""Of every answer, unless it brings its own."""
+"""The default headers of every answer."""
 _WITH_BODY = ("POST", "PUT", "PATCH")
 NAMES = "evichain.names"
-"""Where a request's scope says whether its asker may see who other users are."""
+"""The key in a request's scope that says whether it may see the ids of other users."""
 _METHODS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS", *_WITH_BODY})
 
 
 class Gateway:
-    """An application behind its limits; itself one."""
+    """An ASGI application that checks every request before it passes it on."""
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, metrics: Metrics) -> None:
         self.app, self.settings, self.metrics = app, settings, metrics
@@ -51,7 +51,7 @@ class Gateway:
         await _RequestInProgress(self, scope, send).run(receive)
 
     def admit(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
-        """Let a request in, or refuse it; the name of its key."""
+        """Admit a request or refuse it; returns the name of its key."""
         key = self._known(headers)
         self._within_rate(key.name if key else None, scope)
         path = scope["path"]
@@ -62,7 +62,7 @@ class Gateway:
                 detail = "A key is needed: X-API-Key, or Authorization: Bearer."
                 raise ProblemError(401, detail, headers=challenge)
             if key.scope < need:
-                raise ProblemError(403, "This key may read but not write.")
+                raise ProblemError(403, "This key has no write access.")
         self._check_host(headers)
         may_write = key is not None and key.scope >= keys.KeyScope.WRITE
         scope[NAMES] = self.settings.names or may_write
@@ -87,7 +87,7 @@ class Gateway:
         name = headers.get(b"host", b"").decode("latin-1").rsplit(":", 1)
         host = name[0] if len(name) == 2 and name[1].isdigit() else ":".join(name)
         if host.lower() not in self.settings.hosts:
-            raise ProblemError(421, "This server goes by another name.")
+            raise ProblemError(421, "The Host is not a name of this server.")
 
     def _check_body(self, headers: dict[bytes, bytes]) -> None:
         length = headers.get(b"content-length", b"0")
@@ -101,7 +101,7 @@ class Gateway:
 
 
 class _RequestInProgress:
-    """One request on its way through."""
+    """One request in the gateway."""
 
     def __init__(self, gateway: Gateway, scope: Scope, send: Send) -> None:
         self._gateway = gateway
@@ -110,33 +110,33 @@ class _RequestInProgress:
         self._began = time.perf_counter()
         self._headers = dict(scope["headers"])
         given = self._headers.get(b"x-request-id", b"")
-        harmless = _HARMLESS.fullmatch(given) is not None
+        harmless = _SAFE_ID.fullmatch(given) is not None
         self._id = given.decode() if harmless else uuid4().hex[:16]
         scope["request_id"] = self._id
 
     async def run(self, receive: Receive) -> None:
-        """Let the request pass, or refuse it; and log what became of it."""
+        """Pass the request on, or refuse it, and log the outcome."""
         fault: BaseException | None = None
         try:
             await self._pass(receive)
         except ProblemError as error:
             await self._refuse(error)
         except limits.ClientGoneError:
-            self._status = self._status or _GONE
+            self._status = self._status or _CLIENT_CLOSED
         except Exception as error:
             fault = error
             if not self._status:
-                await self._refuse(ProblemError(500, "A bug, sorry. It has been logged."))
+                await self._refuse(ProblemError(500, "Internal error. It has been logged."))
         finally:
-            self._note(fault)
+            self._log(fault)
 
     async def _pass(self, receive: Receive) -> None:
         path = paths.routing_path(self._scope.get("raw_path") or self._scope["path"].encode())
         if path is None:
-            raise ProblemError(404, "No route has such a path.")
+            raise ProblemError(404, "No such route.")
         self._scope["path"] = path
         if path in HEALTH and self._scope["method"] in ("GET", "HEAD"):
-            # Who asks how it goes is answered, however busy it is.
+            # Health is answered however busy the server is.
             await self._gateway.app(self._scope, receive, self._sent)
             return
         self._key = self._gateway.admit(self._scope, self._headers)
@@ -158,7 +158,7 @@ class _RequestInProgress:
         try:
             await answer(self._scope, _nothing, self._sent)
         except limits.ClientGoneError:
-            self._status = _GONE
+            self._status = _CLIENT_CLOSED
 
     async def _sent(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -169,7 +169,7 @@ class _RequestInProgress:
                 headers.setdefault(name, value)
         await self._send(message)
 
-    def _note(self, fault: BaseException | None) -> None:
+    def _log(self, fault: BaseException | None) -> None:
         seconds = time.perf_counter() - self._began
         route = getattr(self._scope.get("route"), "path", _UNMATCHED)
         method = self._scope["method"] if self._scope["method"] in _METHODS else "OTHER"

@@ -1,7 +1,7 @@
-"""Keys: who may read, and who may write.
+"""API keys with read or write access.
 
-A key is a long random text that only its owner has; the server knows its SHA-256. A key file has
-a line for each: a name, `read` or `write`, and that digest in hexadecimal.
+A key is a long random text; the server has only its SHA-256. A key file has one line per key: a
+name, `read` or `write`, and the digest in hexadecimal.
 """
 
 import hmac
@@ -14,11 +14,11 @@ from pathlib import Path
 
 from evichain.errors import SettingsError
 
-_RIGHT = "A line is: name, read or write, and the SHA-256 of the key (64 hexadecimal digits)."
+_LINE_FORMAT = "A line is: name, read or write, and the SHA-256 of the key (64 hexadecimal digits)."
 
 
 class KeyScope(IntEnum):
-    """What a key allows; writing includes reading."""
+    """What a key allows; write includes read."""
 
     READ = 1
     WRITE = 2
@@ -26,7 +26,7 @@ class KeyScope(IntEnum):
 
 @dataclass(frozen=True)
 class Key:
-    """A key as the server knows it."""
+    """A key without its secret."""
 
     name: str
     scope: KeyScope
@@ -34,12 +34,12 @@ class Key:
 
     @classmethod
     def of(cls, name: str, scope: KeyScope, secret: str) -> "Key":
-        """The key that this secret is."""
+        """The key of a secret."""
         return cls(name, scope, sha256(secret.encode()).digest())
 
     @classmethod
     def parse(cls, line: str, where: str = "") -> "Key":
-        """The key that a line of a key file tells.
+        """The key in a line of a key file.
 
         >>> Key.parse(Key.of("page", KeyScope.READ, "secret").line).scope.name
         'READ'
@@ -49,9 +49,9 @@ class Key:
             name, scope, digest = parts
             found = cls(name, KeyScope[scope.upper()], bytes.fromhex(digest))
         except (ValueError, KeyError):
-            raise SettingsError("invalid line", where=where, right=_RIGHT) from None
+            raise SettingsError("invalid line", where=where, right=_LINE_FORMAT) from None
         if len(found.digest) != sha256().digest_size:
-            raise SettingsError("invalid SHA-256 in this line", where=where, right=_RIGHT)
+            raise SettingsError("invalid SHA-256 in this line", where=where, right=_LINE_FORMAT)
         return found
 
     @property
@@ -61,7 +61,7 @@ class Key:
 
 
 class Keys:
-    """All keys that a server takes."""
+    """The keys of a server."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self._keys = tuple(keys)
@@ -69,7 +69,7 @@ class Keys:
         for name in names:
             if names.count(name) > 1:
                 right = "Give each key a name of its own."
-                raise SettingsError(f"two keys are called {name!r}", right=right)
+                raise SettingsError(f"two keys have the name {name!r}", right=right)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -79,22 +79,22 @@ class Keys:
 
     @classmethod
     def read(cls, path: Path) -> "Keys":
-        """The keys of a key file; empty lines and those that begin with # are left out."""
+        """Read a key file; empty lines and lines that begin with # are skipped."""
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             said = getattr(error, "strerror", None) or "is no text"
             right = "Name a key file."
             raise SettingsError(f"cannot be read ({said})", where=str(path), right=right) from error
-        told = [(number, line.strip()) for number, line in enumerate(lines, start=1)]
+        numbered = [(number, line.strip()) for number, line in enumerate(lines, start=1)]
         return cls(
             Key.parse(line, f"{path}, line {number}")
-            for number, line in told
+            for number, line in numbered
             if line and not line.startswith("#")
         )
 
     def find(self, secret: str) -> Key | None:
-        """The key that this is, if it is one; as fast for one that nearly is as for any other."""
+        """The key with this secret, or None; takes the same time for all secrets."""
         digest = sha256(secret.encode("utf-8", "surrogatepass")).digest()
         found = None
         for key in self._keys:
@@ -104,12 +104,12 @@ class Keys:
 
 
 def new_secret() -> str:
-    """A key for somebody: 256 random bits."""
+    """A new secret of 256 random bits."""
     return secrets.token_urlsafe(32)
 
 
 def secret_in_headers(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """The key that a request comes with: `X-API-Key`, or `Authorization: Bearer`."""
+    """The secret in the headers of a request: `X-API-Key`, or `Authorization: Bearer`."""
     for name, value in headers:
         if name == b"x-api-key":
             return value.decode("latin-1").strip()
@@ -118,18 +118,18 @@ def secret_in_headers(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return None
 
 
-# Questions that are too long for an address; they change nothing.
+# Questions with a body; they change nothing.
 _ASKED_BY_POST = frozenset(
     {"/v1/recommendations", "/v1/predictions", "/v1/explanations", "/api/session/recommend"}
 )
 HEALTH = frozenset({"/health/live", "/health/ready", "/api/health/live", "/api/health/ready"})
-"""Where one asks how the server is."""
+"""The paths of health checks."""
 
 
 def required_scope(method: str, path: str) -> KeyScope | None:
-    """What a request needs; None for what is open to all.
+    """The scope that a request needs; None if it needs no key.
 
-    Whatever is not known here needs a key, so that a route cannot be forgotten.
+    Routes that are not listed here need a key, so that none is left open by mistake.
     """
     reads = method in ("GET", "HEAD")
     if reads and (path == "/" or path in HEALTH or path.startswith("/static/")):

@@ -1,4 +1,4 @@
-"""Limits: how often one may ask, how many at a time, how much in a body, how slowly."""
+"""Limits of rate, concurrency, body size and time."""
 
 import asyncio
 import time
@@ -10,11 +10,11 @@ from starlette.types import Message, Receive, Send
 from evichain.service.http.problems import ProblemError
 
 _CALLERS = 10_000
-"""Callers that are remembered; who was forgotten begins with a full bucket."""
+"""The number of callers kept; a caller that was dropped begins with a full bucket."""
 
 
 class RateLimits:
-    """A bucket of tokens for each caller: it fills with time, and a request takes one out.
+    """A token bucket per caller: it fills with time, and each request takes one token.
 
     >>> now = [0.0]
     >>> limits = RateLimits(rate=1.0, burst=2.0, clock=lambda: now[0])
@@ -32,7 +32,7 @@ class RateLimits:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, caller: str) -> float:
-        """Take a token out; how many seconds to wait when there is none."""
+        """Take a token; returns 0, or the seconds to wait if there is none."""
         if not self._rate:
             return 0.0
         now = self._clock()
@@ -46,13 +46,13 @@ class RateLimits:
 
 
 class ConcurrencyLimit:
-    """Lets in so many at a time; nobody queues before it."""
+    """A limit on requests at a time, without a queue."""
 
     def __init__(self, places: int) -> None:
         self.places, self.inside = places, 0
 
     def enter(self) -> bool:
-        """Whether there was a place."""
+        """Take a place; returns whether one was free."""
         if self.inside >= self.places:
             return False
         self.inside += 1
@@ -70,7 +70,7 @@ def limit_body(receive: Receive, limit: int, timeout: float) -> Receive:
 
     async def limited() -> Message:
         nonlocal left, ended
-        if ended:  # Only a disconnect can follow, and it may take its time.
+        if ended:  # Only a disconnect can follow, without a time limit.
             return await receive()
         try:
             async with asyncio.timeout(deadline - time.monotonic()):
@@ -89,16 +89,16 @@ def limit_body(receive: Receive, limit: int, timeout: float) -> Receive:
 
 
 def too_large(limit: int) -> ProblemError:
-    """What to say of a body that is too large."""
-    return ProblemError(413, f"A body has at most {limit:,} bytes here.", close=True)
+    """The error of a body that is too large."""
+    return ProblemError(413, f"A body may have at most {limit:,} bytes.", close=True)
 
 
 class ClientGoneError(Exception):
-    """The asker does not take the answer."""
+    """The client does not read the answer."""
 
 
 def send_with_timeout(send: Send, timeout: float) -> Send:
-    """Send, but wait no longer than so many seconds for the other side to take it."""
+    """Send, waiting at most `timeout` seconds for the client to read."""
 
     async def limited(message: Message) -> None:
         try:

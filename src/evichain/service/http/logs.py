@@ -1,7 +1,7 @@
 """One line of JSON for each request, and for whatever else is said; without personal data.
 
-A request is logged by its route (`/v1/users/{user}/ratings`), never by its address, which tells
-who was asked about. Of an error that is a bug, its place in the code is logged, and not its text,
+A request is logged by its route (`/v1/users/{user}/ratings`), never by its URL, which contains
+ids. Of an error that is a bug, its place in the code is logged, and not its text,
 which may quote an id.
 """
 
@@ -13,7 +13,7 @@ import traceback
 from typing import TextIO
 
 request_log = logging.getLogger("evichain.http")
-_OURS = (
+_FIELDS = (
     *("request_id", "method", "route", "status", "ms", "key", "error"),
     *("version", "ratings", "low", "high"),
 )
@@ -31,7 +31,7 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
         }
         line |= {
-            name: value for name in _OURS if (value := getattr(record, name, None)) is not None
+            name: value for name in _FIELDS if (value := getattr(record, name, None)) is not None
         }
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = error_location(record.exc_info[1])
@@ -39,34 +39,34 @@ class JsonLines(logging.Formatter):
 
 
 class PlainLines(logging.Formatter):
-    """A record as people read it."""
+    """A record as text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        values = [(name, getattr(record, name, None)) for name in _OURS]
-        told = [f"{name}={value}" for name, value in values if value is not None]
+        values = [(name, getattr(record, name, None)) for name in _FIELDS]
+        shown = [f"{name}={value}" for name, value in values if value is not None]
         if record.exc_info and record.exc_info[1] is not None:
-            told.append(error_location(record.exc_info[1]))
+            shown.append(error_location(record.exc_info[1]))
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
-        return " ".join([clock, record.levelname.lower(), record.getMessage(), *told])
+        return " ".join([clock, record.levelname.lower(), record.getMessage(), *shown])
 
 
 def error_location(error: BaseException) -> str:
-    """What kind of error it is and where it was raised, but not what it says."""
+    """The type of an error and where it was raised, without its message."""
     frames = traceback.extract_tb(error.__traceback__)
     shown = ", ".join(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in frames[-6:])
     return f"{type(error).__name__} in {shown}" if shown else type(error).__name__
 
 
 def set_up(*, as_json: bool, stream: TextIO | None = None, requests: bool = True) -> None:
-    """Log to a stream, stderr by default; for a process that is a server and nothing else."""
+    """Log to a stream, stderr by default; for a process that only serves."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines() if as_json else PlainLines())
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
-    # Its lines hold addresses, and ours say the rest.
+    # Its lines contain URLs, and ours have the rest.
     logging.getLogger("uvicorn.access").disabled = True
-    # No line tells where in the code it was written, and to find that out takes a while.
+    # Finding the source line of each record is slow, and not shown.
     logging._srcfile = None
     request_log.setLevel(logging.INFO if requests else logging.WARNING)

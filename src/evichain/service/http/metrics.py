@@ -1,4 +1,4 @@
-"""Figures for Prometheus, and the latest latencies for the overview."""
+"""Metrics for Prometheus, and the latest latencies for the overview."""
 
 import os
 from collections import deque
@@ -17,12 +17,12 @@ from evichain.service.live.snapshot import Snapshot
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _KEPT = 2000
-SEVERAL = "PROMETHEUS_MULTIPROC_DIR"
-"""Where it is set, several workers share their figures in the folder that it names."""
+MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable with the folder in which several workers share their metrics."""
 
 
 class Metrics:
-    """The figures of one application."""
+    """The metrics of one application."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -39,45 +39,45 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self.refused = Counter(
-            "evichain_refused", "Requests sent away.", ("why",), registry=registry
-        )
+        self.refused = Counter("evichain_refused", "Requests refused.", ("why",), registry=registry)
         self.in_progress = _gauge(registry, "evichain_in_progress", "Requests in progress.", "sum")
-        self.written = Counter("evichain_ratings_written", "Ratings put.", registry=registry)
-        self.ratings = _gauge(registry, "evichain_ratings", "Ratings held.", "mostrecent")
+        self.written = Counter(
+            "evichain_ratings_written", "Ratings added or changed.", registry=registry
+        )
+        self.ratings = _gauge(registry, "evichain_ratings", "Ratings.", "mostrecent")
         self.users = _gauge(registry, "evichain_users", "Users with ratings.", "mostrecent")
         self.items = _gauge(registry, "evichain_items", "Items with ratings.", "mostrecent")
         self.version = _gauge(registry, "evichain_version", "Version of the ratings.")
         self.stale_versions = _gauge(
             registry,
             "evichain_stale_versions",
-            "Versions that the embeddings of all do not hold yet.",
+            "Versions that the embeddings do not include yet.",
         )
         self.rmse = _gauge(
             registry,
             "evichain_recent_rmse",
-            "Root mean squared error on the latest ratings, before they were learned from.",
+            "Root mean squared error on the latest ratings, predicted before they were added.",
             "mostrecent",
         )
         self._latencies: deque[float] = deque(maxlen=_KEPT)
 
     def changed(self, snapshot: Snapshot) -> None:
-        """Note a version."""
+        """Record a version."""
         self.version.set(snapshot.version)
         self.stale_versions.set(snapshot.version - snapshot.refreshed_version)
 
     def counted(self, ratings: int, users: int, items: int, rmse: float | None) -> None:
-        """Note how much there is, and the error on the latest ratings, if there were any."""
+        """Record the counts, and the error on the latest ratings."""
         self.ratings.set(ratings)
         self.users.set(users)
         self.items.set(items)
         if rmse is not None:
             self.rmse.set(rmse)
-        elif SEVERAL not in os.environ:
+        elif MULTIPROCESS_FOLDER not in os.environ:
             self.rmse.set(float("nan"))
 
     def recommended(self, seconds: float) -> None:
-        """Note how long a list of recommendations took."""
+        """Record the time of a list of recommendations."""
         self._latencies.append(seconds)
 
     def latency(self) -> tuple[float, float] | None:
@@ -88,8 +88,8 @@ class Metrics:
         return float(median), float(high)
 
     def text(self) -> bytes:
-        """Everything in the format of Prometheus; of all workers, where there are several."""
-        if SEVERAL not in os.environ:
+        """All metrics in the format of Prometheus, summed over the workers."""
+        if MULTIPROCESS_FOLDER not in os.environ:
             return generate_latest(self._registry)
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
@@ -97,7 +97,7 @@ class Metrics:
 
 
 def forget(worker: int) -> None:
-    """Drop what a worker that is gone told of the moment; what it has counted stays."""
+    """Drop the gauges of a worker that has ended; its counters stay."""
     multiprocess.mark_process_dead(worker)  # type: ignore[no-untyped-call]
 
 

@@ -1,4 +1,4 @@
-"""What goes in and comes out, as JSON. Ids come out as text, whatever the store keeps."""
+"""The JSON of requests and answers. Ids are text in answers, whatever their type in the store."""
 
 from typing import Annotated, Literal
 
@@ -15,14 +15,14 @@ from evichain.service.store.checks import (
 )
 
 MAX_LIST = 1000
-"""Items in one list."""
+"""The largest number of items in a list."""
 
 _Text = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
 _Whole = Annotated[StrictInt, Field(ge=SMALLEST, le=LARGEST)]
 
 
 def _as_text(value: object) -> object:
-    """An id that came as an integer, as text; anything else as it is."""
+    """An integer id as text; anything else unchanged."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole and SMALLEST <= value <= LARGEST else value  # type: ignore[operator]
 
@@ -38,13 +38,13 @@ Seconds = Annotated[StrictInt, Field(ge=0, le=LATEST)]
 Count = Annotated[int, Query(ge=1, le=MAX_LIST)]
 Caution = Annotated[float, Query(allow_inf_nan=False)]
 Refresh = Annotated[bool, Query()]
-"""Whether to wait for all that follows from a write."""
+"""Whether a write waits until the embeddings are refreshed."""
 Format = Literal["json", "svg", "text"]
 _Within = Annotated[StrictInt, Field(ge=1, le=MAX_LIST)]
 
 
 class Body(BaseModel):
-    """Something sent; what it does not know is refused, so that no misspelling goes unnoticed."""
+    """The body of a request; unknown fields are refused, so that misspellings are noticed."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -54,18 +54,18 @@ class RatingBody(Body):
 
     rating: Number
     timestamp: Seconds | None = None
-    """Seconds since 1970; now, if it is left out."""
+    """Seconds since 1970; now by default."""
 
 
 class Pair(Body):
-    """Whose rating of what."""
+    """A user and an item."""
 
     user: Id
     item: Id
 
 
 class RatingEntry(Pair):
-    """Who rated what, how and when."""
+    """A rating with its user, item and time."""
 
     rating: Number
     timestamp: Seconds | None = None
@@ -84,7 +84,7 @@ class PairsBody(Body):
 
 
 class GuestRating(Body):
-    """A rating of someone who is not stored."""
+    """A rating of a guest."""
 
     item: Id
     rating: Number
@@ -107,7 +107,7 @@ class GuestBody(Body):
 
 
 class RecommendBody(GuestBody):
-    """Ratings to recommend by."""
+    """A guest's ratings, and options of a list."""
 
     n: _Within = 10
     include_seen: bool = False
@@ -116,13 +116,13 @@ class RecommendBody(GuestBody):
 
 
 class PredictBody(GuestBody):
-    """Ratings to predict by, and what to predict."""
+    """A guest's ratings, and the items to predict."""
 
     items: Annotated[list[Id], Field(min_length=1, max_length=MAX_LIST)]
 
 
 class ExplainBody(GuestBody):
-    """Ratings to explain by, and what to explain."""
+    """A guest's ratings, and the item to explain."""
 
     item: Id
     pieces: Annotated[StrictInt, Field(ge=1, le=20)] = 5
@@ -131,13 +131,13 @@ class ExplainBody(GuestBody):
 
 
 class TitleBody(Body):
-    """A title; null takes it away."""
+    """A title; null removes it."""
 
     title: Annotated[str, Field(min_length=1, max_length=LONGEST_TITLE)] | None
 
 
 class Written(BaseModel):
-    """What came of ratings that were put; pairs that were given twice count once."""
+    """The result of adding ratings; pairs given twice count once."""
 
     new: int
     changed: int
@@ -188,7 +188,7 @@ class SimilarItems(BaseModel):
 
 
 class UserRating(BaseModel):
-    """A rating of a user's."""
+    """A rating of a user."""
 
     item: str
     title: str
@@ -204,7 +204,7 @@ class UserRatings(BaseModel):
 
 
 class StoredRating(BaseModel):
-    """Who rated what, how and when."""
+    """A rating with its user, item and time."""
 
     user: str
     item: str
@@ -269,7 +269,7 @@ class Predictions(BaseModel):
 
 
 class Piece(BaseModel):
-    """A piece of evidence and what is behind it."""
+    """A piece of evidence, and its own evidence."""
 
     side: Literal["user", "item"]
     id: str
@@ -285,7 +285,7 @@ class Piece(BaseModel):
 
 
 class Explanation(BaseModel):
-    """The evidence behind a prediction: a tree for the user and one for the item."""
+    """The evidence of a prediction: a tree for the user and one for the item."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -298,7 +298,7 @@ class Explanation(BaseModel):
 
 
 class ScaleSpan(BaseModel):
-    """The lowest and the highest rating, and all of them where they are few."""
+    """The lowest and the highest rating, and all levels if they are few."""
 
     low: float
     high: float
@@ -306,7 +306,7 @@ class ScaleSpan(BaseModel):
 
 
 class Overview(BaseModel):
-    """How much there is, how good and how fast."""
+    """Counts, the model, its error on new ratings and its latency."""
 
     ratings: int
     users: int
@@ -316,9 +316,9 @@ class Overview(BaseModel):
     scale: ScaleSpan
     version: int
     refreshed_version: int
-    """The version up to which everyone's embedding is as the ratings make it."""
+    """The version of the ratings up to which all embeddings are refreshed."""
     recent_rmse: float | None
-    """On the latest ratings, each judged before it was learned from."""
+    """On the latest ratings, each predicted before it was added."""
     recent_ratings: int
     latency_p50_ms: float | None
     latency_p99_ms: float | None
@@ -326,6 +326,6 @@ class Overview(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether all is well."""
+    """The state of the service."""
 
     status: Literal["ok"]

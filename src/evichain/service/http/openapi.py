@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI makes of the routes, with problems and keys."""
+"""The OpenAPI document: that of FastAPI, with problem documents and keys."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,16 +11,16 @@ from evichain.service.http.keys import required_scope
 from evichain.service.http.problems import MEDIA_TYPE, Problem
 
 _DESCRIPTION = """Ratings go in, recommendations with their evidence come out, and nothing is
-retrained in between. Ids are text. Whatever goes wrong is told as a problem document (RFC 9457)
-whose `instance` is the id of the request."""
+retrained in between. Ids are text. Every error is a problem document (RFC 9457) whose `instance`
+is the id of the request."""
 _WITH_BODY = {"408": "Too slow", "413": "Too large", "415": "Not JSON"}
 _ALWAYS = {
-    "400": "Not to be understood",
+    "400": "Cannot be parsed",
     "401": "No key",
-    "403": "A key that may not",
+    "403": "A key without write access",
     "404": "Not found",
-    "421": "Another host",
-    "422": "Something is wrong with the request",
+    "421": "Wrong host",
+    "422": "A field is wrong",
     "429": "Too many requests",
     "503": "Busy, or the store cannot be reached",
 }
@@ -31,7 +31,7 @@ _SCHEMES = {
 
 
 def document(app: FastAPI, *, closed: bool) -> Callable[[], dict[str, Any]]:
-    """Makes the document once.
+    """A function that makes the document once.
 
     Args:
         closed: whether keys are needed.
@@ -53,9 +53,9 @@ def _made(app: FastAPI, closed: bool) -> dict[str, Any]:
     schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    told = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    schemas |= told.pop("$defs")
-    schemas["Problem"] = told
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= problem.pop("$defs")
+    schemas["Problem"] = problem
     if closed:
         components["securitySchemes"] = _SCHEMES
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}

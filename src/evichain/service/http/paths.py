@@ -1,7 +1,7 @@
-"""Paths whose parts may hold a slash.
+"""Ids with a slash in the path of a URL.
 
-An id such as `films/7` comes as `films%2F7`. Servers decode that before routes are sought, and
-the id falls apart. So the slash travels as a NUL, which no id may hold, until the id is read.
+An id such as `films/7` arrives as `films%2F7`. Servers decode it before they match routes, which
+would split the id. So the slash is replaced by NUL, which no id may contain, until the id is read.
 """
 
 import re
@@ -12,7 +12,7 @@ _MARK = "\0"
 
 
 def routing_path(raw: bytes) -> str | None:
-    """The path to seek a route for; None when it is no path that anything could have.
+    """The path to match with routes; None for an invalid path.
 
     >>> routing_path(b"/v1/items/films%2F7"), routing_path(b"/v1/items/a%00b")
     ('/v1/items/films\\x007', None)
@@ -27,5 +27,5 @@ def routing_path(raw: bytes) -> str | None:
 
 
 def decode_id(part: str) -> str:
-    """The id that a part of a routing_path path holds."""
+    """The id in a part of a routing path."""
     return part.replace(_MARK, "/")

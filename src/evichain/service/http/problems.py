@@ -1,4 +1,4 @@
-"""What went wrong, as a problem document (RFC 9457)."""
+"""Errors as problem documents (RFC 9457)."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -22,14 +22,14 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Fault(BaseModel):
-    """One thing that is wrong with a request."""
+    """One wrong field of a request."""
 
     field: str
     detail: str
 
 
 class Problem(BaseModel):
-    """Why a request was not answered (RFC 9457)."""
+    """The error of a request (RFC 9457)."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -37,7 +37,7 @@ class Problem(BaseModel):
                 "type": "about:blank",
                 "title": "Not Found",
                 "status": 404,
-                "detail": "unknown user 'eve'. Ask for users who have rated something.",
+                "detail": "unknown user 'eve'. Name a user who has ratings.",
                 "instance": "0d8c7f3a5be14a5c",
             }
         }
@@ -48,7 +48,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     instance: str
-    """The id of the request, as in its `X-Request-ID`."""
+    """The id of the request, also in `X-Request-ID`."""
     errors: list[Fault] | None = None
 
 
@@ -59,7 +59,7 @@ class ProblemError(HTTPException):
         status: of the answer.
         detail: what is wrong and what would be right.
         retry_after: seconds after which the same request may succeed.
-        close: whether the connection cannot be used again.
+        close: whether to close the connection.
     """
 
     def __init__(
@@ -100,13 +100,13 @@ def problem(
 
 
 def from_error(error: EvichainError, retry_after: int) -> ProblemError:
-    """The problem that an error of the user's, or of the store, is."""
+    """The problem document of an error of the user or the store."""
     detail = _sentences(error.what, error.right)
     if isinstance(error, UnknownEntityError):
         return ProblemError(404, detail)
     if isinstance(error, DataError | SettingsError):
         return ProblemError(422, detail)
-    # Of a store the rest stays in the log: where it is, is nobody's business out there.
+    # Details of the store stay in the log: clients must not learn its address.
     if isinstance(error, StoreUnavailableError):
         detail = "The store cannot be reached or is busy. A write may have happened; repeat it."
     else:
@@ -115,7 +115,7 @@ def from_error(error: EvichainError, retry_after: int) -> ProblemError:
 
 
 def install(app: FastAPI, retry_after: int) -> None:
-    """Let an app answer whatever goes wrong with a problem document."""
+    """Let an app answer every error with a problem document."""
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -128,7 +128,7 @@ def install(app: FastAPI, retry_after: int) -> None:
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        # What was sent is not sent back: it may be long, and hold what cannot be written.
+        # The input is not sent back: it may be long or not encodable.
         faults = [
             {"field": ".".join(map(str, fault["loc"])), "detail": str(fault["msg"])}
             for fault in error.errors()[:20]
@@ -151,5 +151,5 @@ def _sentences(what: str, right: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """A text that can be sent, whatever it quotes."""
+    """A text that can be encoded, shortened."""
     return text.encode("utf-8", "backslashreplace").decode()[:500]

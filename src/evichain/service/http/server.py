@@ -1,4 +1,4 @@
-"""A server: a model and a store behind an address, in one process or several."""
+"""The server: a model and a store at an address, in one process or several."""
 
 import gc
 import os
@@ -17,17 +17,17 @@ from evichain.errors import SettingsError
 from evichain.recommender import REC
 from evichain.service.http import logs
 from evichain.service.http.app import create_app
-from evichain.service.http.metrics import SEVERAL, forget
+from evichain.service.http.metrics import MULTIPROCESS_FOLDER, forget
 from evichain.service.http.settings import ServiceSettings
 from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import Store, open_store
 
-_SERVING = "EVICHAIN_SERVING"
-"""The variable that tells workers what to serve."""
-_TURN = 0.0005
-"""Seconds that a thread may go on while another waits for its turn."""
+_SERVING_VARIABLE = "EVICHAIN_SERVING_VARIABLE"
+"""The environment variable by which workers get their `Serving`."""
+_SWITCH_SECONDS = 0.0005
+"""Seconds that a thread may run while another one waits."""
 _GRACE = 10
-"""Seconds that requests in progress have when the server is told to stop."""
+"""Seconds that requests in progress have to finish when the server stops."""
 
 
 class Serving(BaseModel):
@@ -43,22 +43,22 @@ class Serving(BaseModel):
     def app(self) -> FastAPI:
         """The application, with everything loaded."""
         logs.set_up(as_json=self.json_logs)
-        # Requests share the cores, not the parts of one request; kernels heed the variable.
+        # Parallel requests, not parallel parts of one; kernels read the variable.
         torch.set_num_threads(1)
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-        # A thread that learns from a rating would keep those who ask waiting at every turn.
-        sys.setswitchinterval(_TURN)
+        # Otherwise the thread that refreshes embeddings would delay every answer.
+        sys.setswitchinterval(_SWITCH_SECONDS)
         store = open_store(self.store)
         app = create_app(StoreFollower(REC.load(self.model), store), self.settings)
-        # What is there by now stays. To look through all of it for garbage, again and again, would
-        # keep those who ask waiting for a tenth of a second each time.
+        # These objects stay. Collecting garbage among them again and again would delay answers by a
+        # tenth of a second each time.
         gc.collect()
         gc.freeze()
         return app
 
 
 def fill(store: Store, model: REC) -> int:
-    """Put a model's own ratings and titles into a store that is empty; how many ratings."""
+    """Fill an empty store with the ratings and titles of a model; returns how many ratings."""
     if store.version():
         return 0
     ratings = model.graph.to_ratings()
@@ -67,10 +67,10 @@ def fill(store: Store, model: REC) -> int:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there.
+    """A socket that listens at an address.
 
     Raises:
-        SettingsError: something else does already, or there is no such address.
+        SettingsError: the address is in use or does not exist.
     """
     where = f"{host}:{port}"
     try:
@@ -97,24 +97,24 @@ def address_of(listening: socket.socket) -> str:
 
 
 def run(serving: Serving, listening: socket.socket, workers: int = 1) -> None:
-    """Serve until told to stop."""
+    """Serve until stopped by a signal."""
     if workers == 1:
         uvicorn.Server(config(serving.app())).run(sockets=[listening])
         return
-    os.environ[_SERVING] = serving.model_dump_json()
+    os.environ[_SERVING_VARIABLE] = serving.model_dump_json()
     with tempfile.TemporaryDirectory(prefix="evichain-metrics-") as figures:
-        os.environ[SEVERAL] = figures
+        os.environ[MULTIPROCESS_FOLDER] = figures
         shared = config(f"{__name__}:worker", workers=workers, factory=True)
         Workers(shared, sockets=[listening]).run()
 
 
 def worker() -> FastAPI:
     """The application of one worker of several."""
-    return Serving.model_validate_json(os.environ[_SERVING]).app()
+    return Serving.model_validate_json(os.environ[_SERVING_VARIABLE]).app()
 
 
 class Workers(Multiprocess):
-    """Several workers, started again when they die; of those that are gone no gauge is told."""
+    """Several workers, restarted when they die; gauges of dead ones are dropped."""
 
     _known: frozenset[int] = frozenset()
 
@@ -127,7 +127,7 @@ class Workers(Multiprocess):
 
 
 def config(app: FastAPI | str, workers: int = 1, factory: bool = False) -> uvicorn.Config:
-    """How uvicorn serves an application here."""
+    """The configuration of uvicorn."""
     return uvicorn.Config(
         app,
         workers=workers,
@@ -138,6 +138,6 @@ def config(app: FastAPI | str, workers: int = 1, factory: bool = False) -> uvico
         ws="none",
         lifespan="on",
         timeout_graceful_shutdown=_GRACE,
-        # A worker that reads many ratings is busy for a while.
+        # A worker that reads many ratings does not answer for a while.
         timeout_worker_healthcheck=60,
     )

@@ -1,4 +1,4 @@
-"""What can be set about the service."""
+"""Settings of the service."""
 
 import secrets
 from typing import Annotated
@@ -19,48 +19,48 @@ def _lines(keys: Keys) -> list[str]:
 
 
 class ServiceSettings(BaseModel):
-    """Keys, limits and patience."""
+    """Keys, limits and timeouts."""
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, extra="forbid")
 
     keys: Annotated[Keys, BeforeValidator(_keys), PlainSerializer(_lines)] = Keys(())
-    """Who may ask. Without any, everyone who reaches the server may do everything."""
+    """The API keys. Without any, everyone who reaches the server may do everything."""
     hosts: frozenset[str] | None = None
-    """Names that requests have to be addressed to; None takes all."""
+    """The allowed `Host` names; None allows all."""
     max_body: Annotated[int, Field(ge=1)] = 1 << 20
-    """Bytes of a request's body."""
+    """The largest body of a request, in bytes."""
     rate: Annotated[float, Field(ge=0)] = 1000.0
-    """Requests a second of one key, or without keys of one address; 0 sets no limit."""
+    """Requests per second of one key, or of one address without keys; 0 for no limit."""
     burst: Annotated[float, Field(ge=1)] | None = None
-    """Requests that may come at once; twice the rate by default."""
+    """Requests that may come at once; by default twice the rate."""
     in_progress: Annotated[int, Field(ge=1)] = 128
-    """Requests being answered or waiting to be; what comes on top is sent away."""
+    """Requests at a time; further ones are refused."""
     threads: Annotated[int, Field(ge=1)] = 8
-    """Threads for what needs the store, and as many for what comes from memory and takes long."""
+    """Threads for work with the store, and as many for slow work from memory."""
     exports: Annotated[int, Field(ge=1)] = 2
     """Exports at a time."""
     timeout: Annotated[float, Field(gt=0)] = 15.0
-    """Seconds that such work may take before the asker is told to come again."""
+    """Seconds that such work may take before the request is answered with 503."""
     refresh_timeout: Annotated[float, Field(gt=0)] = 120.0
-    """Seconds that a write may wait, on top, for everyone's embedding to be as it makes it."""
+    """Seconds that a write may also wait for a refresh of the embeddings."""
     connection_timeout: Annotated[float, Field(gt=0)] = 10.0
-    """Seconds to wait for the rest of a request, and for the asker to take an answer."""
+    """Seconds to wait for a body, and for the client to read a part of an answer."""
     retry_after: Annotated[int, Field(ge=1)] = 1
-    """Seconds after which those who were sent away may come again."""
+    """The `Retry-After` of refused requests, in seconds."""
     strict: bool = False
-    """Whether a write is answered only when everyone's embedding is as it makes it."""
+    """Whether every write waits for a refresh of the embeddings."""
     feedback_rating: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    """The rating that feedback without a value stands for (gorse's API); the best by default."""
+    """The rating of feedback without a value (gorse's API); the highest by default."""
     names: bool = False
-    """Whether explanations name other users to everyone; else only to keys that may write."""
+    """Whether explanations show ids of other users to everyone, not only to write keys."""
     alias_secret: str = Field(default_factory=lambda: secrets.token_hex(16))
-    """What aliases are made from: all workers of a server have the same."""
+    """The secret of the aliases, the same in all workers of a server."""
 
     def check(self, scale: Scale) -> None:
-        """See that they fit the scale of a model.
+        """Check the settings against the scale of a model.
 
         Raises:
-            SettingsError: they do not.
+            SettingsError: the feedback rating is off the scale.
         """
         rating = self.feedback_rating
         if rating is not None and not scale.holds(rating):

@@ -1,4 +1,4 @@
-"""A snapshot of the live engine, with titles: what the service answers from."""
+"""The backend of the service: a snapshot of the live engine, with titles."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ from evichain.service.live.title_index import TitleIndex
 
 @dataclass(frozen=True)
 class LiveBackend:
-    """Immutable, so that any thread may ask it anything; make one for each request."""
+    """Immutable, so that any thread may use it; make one for each request."""
 
     snapshot: Snapshot
     titles: TitleIndex
@@ -77,12 +77,12 @@ class LiveBackend:
         return None
 
     def ratings_of(self, item: Id) -> int:
-        """How many ratings an item has."""
+        """The number of ratings of an item."""
         index = self.snapshot.index(Side.ITEM, item)
         return 0 if index == UNKNOWN else self.snapshot.rows[Side.ITEM].count(index)
 
     def search(self, text: str, n: int) -> list[Id]:
-        """The items whose titles hold every word of a text."""
+        """The items whose titles contain every word of a text."""
         return self.titles.search(text, n, self.ratings_of)
 
     def _user(self, index: int) -> HeadOutput:

@@ -1,9 +1,8 @@
-"""The live engine: writers make versions, any number of readers ask the latest.
+"""The live engine: writers make new versions, any number of readers use the latest one.
 
-A rating counts in its user's answers at once: those are made from the user's ratings when asked.
-It changes a little, too, the embeddings of all who have the user or the item for evidence, and of
-those who have these. They may be thousands, and follow when `refresh` is called, for all ratings
-that have come in the meantime at once.
+A rating counts in its user's answers at once, because they are computed from the user's ratings.
+It also changes the embeddings of all entities that have the user or the item as evidence, and so
+on. These may be thousands; `refresh` updates them for all ratings since the last refresh.
 """
 
 from collections.abc import Iterable
@@ -36,7 +35,7 @@ _NONE_TOUCHED: Touched = (NO_INDICES, NO_INDICES)
 
 
 class RatingChange(NamedTuple):
-    """A rating that came or changed; None takes it back. Without an item: all of the user's."""
+    """A new or changed rating; None removes it. Without an item, all ratings of the user."""
 
     user: Id
     item: Id | None
@@ -45,7 +44,7 @@ class RatingChange(NamedTuple):
 
 @dataclass(frozen=True)
 class _RefreshedState:
-    """Rows, and all embeddings as these rows make them."""
+    """Rows, and all embeddings computed from them."""
 
     version: int
     rows: BothRows
@@ -56,18 +55,18 @@ class _RefreshedState:
 class LiveEngine:
     """Answers from the latest snapshot; `apply` and `refresh` make the next one.
 
-    Once refreshed, the answers are those of an engine built from the ratings as they are now.
-    An embedding is kept for all who ask, so cycle blocking is off, whatever the model says.
+    After a refresh, the answers are those of an engine built from the present ratings.
+    Embeddings are shared by all askers, so cycle blocking is off, whatever the model has.
 
     Args:
-        engine: a trained chain on the ratings to begin with.
-        version: of these ratings.
-        scale: what estimates are cut to; that of the ratings to begin with by default.
+        start: a trained chain with the first ratings.
+        version: the version of these ratings.
+        scale: estimates are clipped to it; by default that of the first ratings.
     """
 
-    def __init__(self, engine: GraphBackend, version: int = 0, scale: Scale | None = None) -> None:
-        chain, pool = engine.chain, engine.pool
-        policy = engine.settings.policy.model_copy(update={"cycle_blocking": False})
+    def __init__(self, start: GraphBackend, version: int = 0, scale: Scale | None = None) -> None:
+        chain, pool = start.chain, start.pool
+        policy = start.settings.policy.model_copy(update={"cycle_blocking": False})
         ids = IdIndex(pool, Side.USER), IdIndex(pool, Side.ITEM)
         self._updater = LayerUpdater(chain, policy, ids)
         self._publishing, self._refreshing = Lock(), Lock()
@@ -78,7 +77,7 @@ class LiveEngine:
             layers,
             all_item_outputs(chain, layers[0, Side.ITEM].take(np.arange(len(ids[Side.ITEM])))),
         )
-        self._waiting = _NONE_TOUCHED
+        self._pending = _NONE_TOUCHED
         self.snapshot = Snapshot(
             version=version,
             refreshed_version=version,
@@ -91,41 +90,41 @@ class LiveEngine:
             layers=layers,
             items=self._refreshed.items,
         )
-        # Nothing changes, and nobody asks; but what it takes is compiled before somebody does.
+        # Compile all kernels before the first request, by an empty update and an empty question.
         self._updater.updated(layers, self._refreshed.rows, self._refreshed.rows, _NONE_TOUCHED)
         backend = LiveBackend(self.snapshot, TitleIndex.of({}))
         nobody = self.snapshot.guest_row((), ())
         best_items(backend, user_output(backend, nobody), 1, nobody[0].astype(np.int64))
 
     def apply(self, changes: Iterable[RatingChange], version: int) -> Snapshot:
-        """Take in changes, in their order, all at once; the snapshot that holds them.
+        """Apply changes in order; returns the snapshot with them.
 
-        Who is new has embeddings from now on, and who has lost all ratings has none; those of all
-        others follow by `refresh`.
+        New entities get embeddings, and entities without ratings lose theirs. All others are
+        updated by `refresh`.
         """
         with self._publishing:
             old = self.snapshot
-            rows, touched = self._taken_in(old, self._by_pair(old, changes))
+            rows, touched = self._with_ratings(old, self._by_pair(old, changes))
             stale = old.refreshed_version < old.version or any(map(len, touched))
             refreshed = old.refreshed_version if stale else version
             new = replace(old, version=version, refreshed_version=refreshed, rows=rows)
             self.snapshot = self._patched(new, touched)
-            self._waiting = _together(self._waiting, touched)
+            self._pending = _union(self._pending, touched)
             return self.snapshot
 
     def refresh(self) -> Snapshot:
-        """Make again all that the changes up to now have changed; the snapshot that holds it."""
+        """Update all embeddings that the changes so far affect; returns the new snapshot."""
         with self._refreshing:
             with self._publishing:
-                aim, touched = self.snapshot, self._waiting
-                self._waiting = _NONE_TOUCHED
+                aim, touched = self.snapshot, self._pending
+                self._pending = _NONE_TOUCHED
             if not any(map(len, touched)):
                 return aim
             try:
-                refreshed = self._followed(self._refreshed, aim, touched)
+                refreshed = self._updated_state(self._refreshed, aim, touched)
             except BaseException:
                 with self._publishing:
-                    self._waiting = _together(self._waiting, touched)
+                    self._pending = _union(self._pending, touched)
                 raise
             self._refreshed = refreshed
             with self._publishing:
@@ -135,19 +134,21 @@ class LiveEngine:
                     layers=refreshed.layers,
                     items=refreshed.items,
                 )
-                if not any(map(len, self._waiting)):
+                if not any(map(len, self._pending)):
                     new = replace(new, refreshed_version=new.version)
-                self.snapshot = self._patched(new, self._waiting)
+                self.snapshot = self._patched(new, self._pending)
                 return self.snapshot
 
-    def _followed(self, old: _RefreshedState, aim: Snapshot, touched: Touched) -> _RefreshedState:
-        """Everything as the ratings of a snapshot make it."""
+    def _updated_state(
+        self, old: _RefreshedState, aim: Snapshot, touched: Touched
+    ) -> _RefreshedState:
+        """The state computed from the ratings of a snapshot."""
         layers, differ = self._updater.updated(old.layers, old.rows, aim.rows, touched)
         items = self._read(old.items, layers, differ)
         return _RefreshedState(aim.version, aim.rows, layers, items)
 
     def _patched(self, new: Snapshot, touched: Touched) -> Snapshot:
-        """The snapshot with embeddings of who had none, and without those of who has no ratings."""
+        """The snapshot with embeddings of new entities, without those of entities that lost all."""
         urgent = self._updater.urgent(new.layers, new.rows, touched)
         if not any(map(len, urgent)):
             return new
@@ -155,9 +156,9 @@ class LiveEngine:
         return replace(new, layers=layers, items=self._read(new.items, layers, urgent[Side.ITEM]))
 
     def _read(self, items: HeadOutput, layers: LiveLayers, differ: Longs) -> HeadOutput:
-        """What the head makes of every item, when some of them differ."""
+        """The head output of every item, after some embeddings changed."""
         layer = layers[0, Side.ITEM]
-        # Those that are new need a place, whether or not there is anything to say of them.
+        # New items need a row, even without an embedding.
         differ = np.union1d(
             differ, np.arange(len(items.has_embedding) - 1, len(layer.has_embedding))
         )
@@ -170,7 +171,7 @@ class LiveEngine:
     def _by_pair(
         self, old: Snapshot, changes: Iterable[RatingChange]
     ) -> dict[tuple[int, int], float | None]:
-        """What becomes of each (user, item) pair that is mentioned."""
+        """The final rating of each changed (user, item) pair."""
         users, items = old.ids
         found: dict[tuple[int, int], float | None] = {}
         for change in changes:
@@ -189,10 +190,10 @@ class LiveEngine:
                 found[users.meet(change.user), items.meet(change.item)] = change.rating
         return found
 
-    def _taken_in(
+    def _with_ratings(
         self, old: Snapshot, changes: dict[tuple[int, int], float | None]
     ) -> tuple[BothRows, Touched]:
-        """The rows with these ratings, and whose they are."""
+        """The rows with these ratings, and the entities they belong to."""
         by: tuple[dict[int, dict[int, float | None]], ...] = ({}, {})
         for pair, rating in changes.items():
             for side in Side:
@@ -208,6 +209,6 @@ def _sorted(entities: Iterable[int]) -> Longs:
     return np.array(sorted(entities), np.int64)
 
 
-def _together(some: Touched, others: Touched) -> Touched:
+def _union(some: Touched, others: Touched) -> Touched:
     users, items = (np.union1d(*parts) for parts in zip(some, others, strict=True))
     return users, items

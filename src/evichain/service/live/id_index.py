@@ -1,4 +1,4 @@
-"""What is only ever added to: readers see the part that was there when they looked."""
+"""Append-only arrays and ids: readers see what was there when they looked."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from evichain.ratings.side import Side
 
 
 class GrowingArray:
-    """A flat array with room at its end.
+    """A one-dimensional array that can grow at its end.
 
     >>> array = GrowingArray(np.array([3, 4]))
     >>> array.append(5)
@@ -25,7 +25,7 @@ class GrowingArray:
         self._length = len(values)
 
     def append(self, value: Any) -> None:
-        """Add a value; views taken before are not disturbed."""
+        """Add a value; earlier views stay valid."""
         if self._length == len(self._room):
             room = np.empty(max(16, 2 * self._length), self._room.dtype)
             room[: self._length] = self._room
@@ -35,14 +35,14 @@ class GrowingArray:
 
     @property
     def view(self) -> npt.NDArray[Any]:
-        """All values so far, to be read, or changed in place by the one writer."""
+        """All values so far; only the one writer may change them."""
         return self._room[: self._length]
 
 
 class IdIndex:
-    """The entities of one side that have been met: ids, keys and prototype numbers by index.
+    """The known entities of one side: ids, keys and prototype slots by index.
 
-    An id is known by its text: 7 and "7" are the same.
+    Ids are compared as text: 7 and "7" are the same.
     """
 
     def __init__(self, pool: Pool, side: Side) -> None:
@@ -60,11 +60,11 @@ class IdIndex:
         return self._ids[index]
 
     def index(self, identifier: object) -> int:
-        """The index of an id; UNKNOWN when it was never met."""
+        """The index of an id; UNKNOWN if it is new."""
         return self._index.get(str(identifier), UNKNOWN)
 
     def meet(self, identifier: Id) -> int:
-        """The index of an id, from now on at the latest."""
+        """The index of an id; a new id is added."""
         found = self.index(identifier)
         if found != UNKNOWN:
             return found

@@ -1,8 +1,8 @@
-"""The embeddings that answers are made from, kept up to date with the rows.
+"""The embeddings of all depths, updated when rows change.
 
-For every depth and side there is a layer; depth 0 of the users is generated when one asks.
-When rows change, a layer is generated again where the evidence has changed or an embedding
-among it has: from the bottom up, and no further than something differs.
+There is a layer for every depth and side; depth 0 of users is computed on request. When rows
+change, an embedding is computed again if its evidence or an embedding in its evidence changed:
+from the bottom up, and only as far as something differs.
 """
 
 from dataclasses import dataclass, replace
@@ -42,11 +42,11 @@ class LiveLayer:
         return Layer(self.rows.take(indices), self.has_embedding.take(indices))
 
     def grown(self, length: int) -> "LiveLayer":
-        """The next version, with nothing yet of entities that are new."""
+        """The next version, with empty rows for new entities."""
         return LiveLayer(self.rows.grown(length), self.has_embedding.grown(length))
 
     def changed(self, indices: Longs, made: Layer) -> "LiveLayer":
-        """The next version, with other embeddings of some entities."""
+        """The next version, with new embeddings of some entities."""
         return LiveLayer(
             self.rows.changed(indices, made.rows),
             self.has_embedding.changed(indices, made.has_embedding),
@@ -57,9 +57,9 @@ LiveLayers = dict[LayerKey, LiveLayer]
 
 
 class LayerUpdater:
-    """Makes the next version of all layers.
+    """Computes the next version of all layers.
 
-    One thread at a time may call `updated`, which keeps notes; the rest any thread, meanwhile too.
+    Only one thread at a time may call `updated`, which keeps state; the rest is thread-safe.
     """
 
     def __init__(self, chain: Chain, policy: Policy, ids: tuple[IdIndex, IdIndex]) -> None:
@@ -97,7 +97,7 @@ class LayerUpdater:
     def urgent(
         self, layers: LiveLayers, rows: BothRows, touched: tuple[Longs, Longs]
     ) -> tuple[Longs, Longs]:
-        """Who of these has ratings and no embedding where answers ask for one, or no ratings."""
+        """The entities that have ratings but no embedding, or no ratings."""
         users, items = (
             entities[self._lacks(layers, entities, side) | _empty(rows[side], entities)]
             for entities, side in zip(touched, Side, strict=True)
@@ -107,7 +107,7 @@ class LayerUpdater:
     def patched(
         self, layers: LiveLayers, rows: BothRows, urgent: tuple[Longs, Longs]
     ) -> LiveLayers:
-        """The layers with embeddings of these too; those of all others are as they were."""
+        """The layers with embeddings of these entities; all others are unchanged."""
         new = dict(layers)
         for place in self._upwards():
             grown = new[place].grown(len(self.ids[place[1]]))
@@ -115,7 +115,7 @@ class LayerUpdater:
         return new
 
     def _lacks(self, layers: LiveLayers, entities: Longs, side: Side) -> Flags:
-        """Who is not there at depth 0 or 1, as far as these are kept."""
+        """Which entities have no embedding at depth 0 or 1, if that layer is stored."""
         found = np.zeros(len(entities), np.bool_)
         for place in ((0, side), (1, side)):
             if place in layers:
@@ -124,15 +124,15 @@ class LayerUpdater:
         return found
 
     def _upwards(self) -> list[LayerKey]:
-        """The places of all layers that are kept, from the bottom up."""
+        """The keys of all stored layers, from the bottom up."""
         return sorted(self._cutoffs, reverse=True)
 
     def _with(
         self, layers: LiveLayers, old: LiveLayer, rows: BothRows, place: LayerKey, wanted: Longs
     ) -> LiveLayer:
-        """A layer with the embeddings of some made again, from the layers below.
+        """A layer with some embeddings computed again from the layers below.
 
-        Who has no ratings has none, being a prototype or not: nobody who starts now has met them.
+        Entities without ratings have none, not even prototypes: a fresh start would not know them.
         """
         depth, side = place
         if not len(wanted):
@@ -147,9 +147,9 @@ class LayerUpdater:
         return old.changed(wanted, replace(made, has_embedding=made.has_embedding & rated))
 
     def _reselected(self, before: LiveRows, after: LiveRows, touched: Longs, depth: int) -> Longs:
-        """Who of these may have other evidence at a depth than before, or was not there."""
+        """The entities whose evidence at a depth may have changed, or that are new."""
         if depth == self.policy.max_depth:
-            # There is no evidence, but who has come or gone is among them.
+            # There is no evidence at this depth, but entities may be new or gone.
             return touched
         old, new = (self._chosen(rows, touched, depth) for rows in (before, after))
         differ = [
@@ -168,10 +168,10 @@ class LayerUpdater:
     def _sources(
         self, layers: LiveLayers, rows: BothRows, place: LayerKey, wanted: Longs
     ) -> tuple[Rows, Floats, Keys, tuple[Ints, Ints], Layer]:
-        """What `layer` makes embeddings from: rows, ratings, keys, slots and those below."""
+        """The input of `layer`: rows, ratings, keys, slots and the embeddings below."""
         depth, side = place
         part = rows[side].gather(wanted)
-        # Only those that are met, by numbers of their own.
+        # Only the entities in these rows, renumbered.
         numbers = np.zeros(len(self.ids[side.opposite]), np.int32)
         numbers[part.indices] = 1
         met = numbers.nonzero()[0]
@@ -183,7 +183,7 @@ class LayerUpdater:
         return part, ratings, self.ids[side].keys[wanted], slots, below
 
     def _dependents(self, rows: BothRows, place: LayerKey, changed: Longs) -> Longs:
-        """Who has one of these opposite entities for evidence there."""
+        """The entities that have one of these opposite entities as evidence."""
         side = place[1]
         part = rows[side.opposite].gather(changed)
         own, other = self.ids[side].keys, self.ids[side.opposite].keys
@@ -216,7 +216,7 @@ class LayerUpdater:
 
 
 def _same(old: Evidence, new: Evidence, place: int) -> bool:
-    """Whether an entity has the same evidence twice."""
+    """Whether an entity has the same evidence before and after."""
     a, b = (slice(e.ptr[place], e.ptr[place + 1]) for e in (old, new))
     return np.array_equal(old.others[a], new.others[b]) and np.array_equal(
         old.ratings[a], new.ratings[b]

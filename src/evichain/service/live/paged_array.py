@@ -1,7 +1,7 @@
-"""Arrays that share what they have in common with their older versions.
+"""Immutable arrays whose versions share unchanged pages (copy on write).
 
-A reader holds a version and may take its time; the writer makes the next one by copying
-only the pages that change. So nobody waits and nobody sees half a change.
+A reader keeps a version as long as it likes; the writer makes the next one by copying only the
+pages that change. So nobody waits, and nobody sees a partial change.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 PAGE = 4096
-"""Rows of a page: few enough to copy one at each write, and so many that most catalogues are one
-or a few."""
+"""Rows per page: few enough to copy a page at each write, enough that most catalogues need few."""
 
 Array = npt.NDArray[Any]
 
@@ -80,7 +79,7 @@ class PagedArray:
 
 
 def _blank(like: Array) -> Array:
-    """An empty page of the same kind; what is no number is None."""
+    """An empty page of the same kind; objects are None."""
     blank = np.zeros((PAGE, *like.shape[1:]), like.dtype)
     if like.dtype == object:
         blank[:] = None

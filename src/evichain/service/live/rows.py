@@ -1,4 +1,4 @@
-"""Rows of a side that change: those of a graph, and newer ones laid over them."""
+"""Rows of a side that change: those of a graph, replaced by newer ones where they exist."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from evichain.ratings.side import Side
 from evichain.service.live.paged_array import PagedArray
 
 Row = tuple[Ints, Floats]
-"""Opposite indices in the order of their hashes, and the ratings between."""
+"""Opposite indices in hash order, and the ratings."""
 
 Changes = Mapping[int, Mapping[int, float | None]]
-"""New ratings by entity and opposite entity; None for one that is taken back."""
+"""New ratings by entity and opposite entity; None removes one."""
 
 EMPTY_ROW: Row = (np.empty(0, np.int32), np.empty(0, np.float32))
 _EVERYTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -32,7 +32,7 @@ class LiveRows:
 
     @classmethod
     def of(cls, graph: Graph, side: Side) -> "LiveRows":
-        """The rows as they are in a graph."""
+        """The rows of a graph."""
         return cls(side, graph, PagedArray.of(np.full(len(graph.rows[side]), None, object)))
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class LiveRows:
         return others, self.graph.scale.decode(codes)
 
     def count(self, index: int) -> int:
-        """How many ratings one entity has."""
+        """The number of ratings of one entity."""
         newer = self._newer(index)
         if newer is not None:
             return len(newer[0])
@@ -72,7 +72,7 @@ class LiveRows:
         return Rows(ptr, others, ratings)
 
     def _newer(self, index: int) -> Row | None:
-        """The row of one entity, unless it is as it is in the graph."""
+        """The newer row of one entity; None if that of the graph holds."""
         newer: Row | None = self.newer[index] if index < len(self) else EMPTY_ROW
         return EMPTY_ROW if newer is None and index >= len(self.graph.rows[self.side]) else newer
 
@@ -106,7 +106,7 @@ def merged(
     new_others: Ints,
     new_ratings: Floats,
 ) -> Row:
-    """A row with other ratings of some; those that are NaN are taken out."""
+    """A row with new ratings; NaN removes one."""
     hashes = np.empty(len(new_others), np.uint64)
     for i in range(len(new_others)):
         hashes[i] = pair_hash(side, key, other_keys[new_others[i]])
@@ -144,7 +144,7 @@ def cutoffs(
     keys: Keys,
     other_keys: Keys,
 ) -> Keys:
-    """The largest hash among the first `limit` of each row; the largest there is in short ones."""
+    """The hash of the last of the first `limit` entries of each row; the maximum in short rows."""
     out = np.full(len(entities), _EVERYTHING, np.uint64)
     for i in range(len(entities)):
         if indptr[i + 1] - indptr[i] > limit:
@@ -164,7 +164,7 @@ def copied(
     out_indices: Ints,
     out_codes: Codes,
 ) -> None:
-    """Copy the rows of those entities that are wanted to where `ptr` has them."""
+    """Copy the rows of the wanted entities to the positions in `ptr`."""
     for i in range(len(entities)):
         if wanted[i]:
             first = indptr[entities[i]]
@@ -183,7 +183,7 @@ def dependents(
     cited_keys: Keys,
     cut: Keys,
 ) -> Flags:
-    """Which entities of `side` have one of these opposite ones among the first of their row.
+    """Which entities of `side` have one of these opposite entities among the first of their row.
 
     Args:
         cited: opposite entities; `indptr` and `indices` are their rows.

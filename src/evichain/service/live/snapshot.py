@@ -1,4 +1,4 @@
-"""One version of everything, and what it answers."""
+"""A snapshot: one version of all ratings and embeddings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,13 +23,13 @@ _NO_KEY = np.zeros(1, np.uint64)
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Ratings and embeddings at a version; immutable, so that any thread may ask it anything.
+    """Ratings and embeddings at a version; immutable, so that any thread may use it.
 
     Attributes:
-        version: that of the last change it holds.
-        refreshed_version: that of the last change that everyone's embedding holds.
-        items: what the head makes of every item; the last one is a stranger, so that UNKNOWN
-            finds it.
+        version: the version of its ratings.
+        refreshed_version: the version of the ratings that all embeddings include.
+        items: the head output of every item; the last row is for unknown items, because UNKNOWN
+            is -1.
     """
 
     version: int
@@ -44,18 +44,18 @@ class Snapshot:
     items: HeadOutput
 
     def index(self, side: Side, identifier: object) -> int:
-        """The index of an id; UNKNOWN when it has no ratings."""
+        """The index of an id; UNKNOWN if it has no ratings."""
         found = self.ids[side].index(identifier)
         return found if found != UNKNOWN and self.rows[side].count(found) else UNKNOWN
 
     def row(self, side: Side, index: int) -> Row:
-        """What someone rated, or was rated by; nothing of UNKNOWN."""
+        """The ratings of one entity; empty for UNKNOWN."""
         return self.rows[side].row(len(self.rows[side]) if index == UNKNOWN else index)
 
     def guest_row(
         self, items: Sequence[int] | Ints | Longs, ratings: Sequence[float] | Floats
     ) -> Row:
-        """The row of someone who is in no store."""
+        """The row of a guest."""
         new = np.asarray(items, np.int32), np.asarray(ratings, np.float32)
         keys = self.ids[Side.ITEM].keys
         found: Row = merged(int(Side.USER), _NO_KEY[0], keys, *EMPTY_ROW, *new)
@@ -63,13 +63,13 @@ class Snapshot:
 
 
 def all_item_outputs(chain: Chain, made: Layer) -> HeadOutput:
-    """What the head makes of every item, and at the end of a stranger."""
+    """The head output of every item, and at the end of an unknown item."""
     rows = np.concatenate([made.rows, np.zeros_like(made.rows, shape=(1, made.rows.shape[1]))])
     return read(chain, Side.ITEM, rows, np.append(made.has_embedding, False))
 
 
 def patched(ends: HeadOutput, places: Longs, length: int, new: HeadOutput) -> HeadOutput:
-    """What the head makes of `length` items, some of them new or other than before."""
+    """The head output of `length` items, with new rows of some."""
 
     def grown(old: np.ndarray, fresh: np.ndarray) -> np.ndarray:
         out = np.empty((length + 1, *old.shape[1:]), old.dtype)

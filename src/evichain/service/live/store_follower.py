@@ -1,4 +1,4 @@
-"""A live engine that follows a store: what anyone writes there, it knows soon after."""
+"""A live engine that follows a store: it reads what any process writes there."""
 
 import logging
 import time
@@ -30,10 +30,10 @@ _WAIT = 0.5
 _PORTION = 1000
 _REST = 1.0
 """Seconds after refreshing before it is done again, at most; else as many as it took."""
-_JUDGED = 20
-"""Of so many ratings that come at once, each is judged before it is learned from."""
+_PREDICTED = 20
+"""Batches up to this size are predicted before they are applied, for the recent error."""
 
-_OFF_SCALE = "ratings in the store are off the model's scale, and count as its ends"
+_OFF_SCALE = "ratings in the store are off the model's scale and were clipped to it"
 
 log = logging.getLogger("evichain.live")
 
@@ -60,11 +60,11 @@ class RecentErrors:
 
 
 class StoreFollower:
-    """The ratings of a store behind a trained model, up to date.
+    """A trained model with the present ratings of a store.
 
-    Whoever wrote to the store calls `catch_up`, and finds it in the next `snapshot`; whoever needs
-    all that follows from it too calls `refresh`. After `start`, one thread finds what other
-    processes write, and another one refreshes.
+    After a write to the store, `catch_up` applies it to the next `snapshot`; `refresh` also
+    updates all embeddings. After `start`, one thread reads what other processes write, and
+    another one refreshes.
 
     Attributes:
         on_change: called with each new snapshot.
@@ -74,19 +74,19 @@ class StoreFollower:
         self.model, self.store = model, store
         self.recent = RecentErrors()
         self.on_change: Callable[[Snapshot], None] = lambda snapshot: None
-        self._lock, self._telling = Lock(), Lock()
+        self._lock, self._notifying = Lock(), Lock()
         self._stop, self._news = Event(), Event()
         self._threads: list[Thread] = []
-        self._live, self.titles = self._built()
+        self._live, self.titles = self._build()
 
     @property
     def snapshot(self) -> Snapshot:
-        """Everything as of the latest version known here."""
+        """The latest snapshot."""
         return self._live.snapshot
 
     @property
     def backend(self) -> LiveBackend:
-        """What questions are answered from; take one for each request."""
+        """The present state; take one for each request."""
         return LiveBackend(self.snapshot, self.titles)
 
     def start(self) -> None:
@@ -104,31 +104,31 @@ class StoreFollower:
             self._threads.pop().join()
 
     def catch_up(self) -> Snapshot:
-        """Take in all that is in the store by now."""
+        """Apply all changes in the store."""
         with self._lock:
             while True:
                 live = self._live
                 try:
                     found = self.store.changes_since(live.snapshot.version, _PORTION)
                 except StaleVersionError:
-                    self._live, self.titles = self._built()
-                    self._tell(self._live)
+                    self._live, self.titles = self._build()
+                    self._notify(self._live)
                     continue
                 if found.version == live.snapshot.version:
                     return live.snapshot
-                self._take_in(live, found.changes, found.version)
+                self._apply(live, found.changes, found.version)
                 self._news.set()
-                self._tell(live)
+                self._notify(live)
 
     def refresh(self) -> Snapshot:
-        """Take in all that is in the store by now, and all that follows from it."""
+        """Apply all changes in the store, and update all embeddings."""
         self.catch_up()
         return self._refresh()
 
     def native(self, side: Side, text: str) -> Id:
-        """An id as the store is to know it: as it does already, or in the kind of its side.
+        """An id in the type that the store has for it, or that is usual on its side.
 
-        An id that could be an integer is one, unless those of its side are text.
+        A new id that looks like an integer is one, unless the ids of its side are text.
         """
         id_index = self.snapshot.ids[side]
         index = id_index.index(text)
@@ -140,42 +140,44 @@ class StoreFollower:
     def _refresh(self) -> Snapshot:
         live = self._live
         refreshed = live.refresh()
-        self._tell(live)
+        self._notify(live)
         return refreshed
 
-    def _tell(self, live: LiveEngine) -> None:
-        """Tell of an engine's latest snapshot, unless another engine has taken its place."""
-        with self._telling:
+    def _notify(self, live: LiveEngine) -> None:
+        """Call `on_change`, unless another engine has replaced this one."""
+        with self._notifying:
             if live is self._live:
                 self.on_change(live.snapshot)
 
-    def _take_in(self, live: LiveEngine, stored: Sequence[Change], version: int) -> None:
+    def _apply(self, live: LiveEngine, stored: Sequence[Change], version: int) -> None:
         changes: list[RatingChange] = []
         named: dict[Id, str | None] = {}
         for change in stored:
             match change:
                 case Rated():
-                    changes.append(RatingChange(change.user, change.item, self._cut(change.rating)))
+                    changes.append(
+                        RatingChange(change.user, change.item, self._clip(change.rating))
+                    )
                 case Unrated():
                     changes.append(RatingChange(change.user, change.item))
                 case Erased():
                     changes.append(RatingChange(change.user, None))
                 case Titled():
                     named[change.item] = change.title
-        if len(changes) <= _JUDGED:
-            self._judge(live.snapshot, changes)
+        if len(changes) <= _PREDICTED:
+            self._record_errors(live.snapshot, changes)
         if named:
             self.titles = self.titles.changed(named)
         live.apply(changes, version)
 
-    def _cut(self, rating: float) -> float:
-        """A rating on the model's scale, whatever others have written to the store."""
+    def _clip(self, rating: float) -> float:
+        """A rating clipped to the model's scale."""
         scale = self.model.graph.scale
         if not scale.holds(rating):
             log.warning(_OFF_SCALE, extra={"low": scale.low, "high": scale.high, "ratings": 1})
         return min(max(rating, scale.low), scale.high)
 
-    def _judge(self, snapshot: Snapshot, changes: Sequence[RatingChange]) -> None:
+    def _record_errors(self, snapshot: Snapshot, changes: Sequence[RatingChange]) -> None:
         backend = LiveBackend(snapshot, self.titles)
         for change in changes:
             if change.item is None or change.rating is None:
@@ -184,11 +186,11 @@ class StoreFollower:
             (found,) = predict(backend, user, [change.item])
             self.recent.add(found.estimate - change.rating)
 
-    def _built(self) -> tuple[LiveEngine, TitleIndex]:
-        """Everything anew, from the ratings in the store."""
+    def _build(self) -> tuple[LiveEngine, TitleIndex]:
+        """A new engine from the ratings in the store."""
         with self.store.snapshot() as stored:
             version, ratings, titles = stored.version, stored.ratings(), stored.titles()
-            # Among text, a table has them as text; the store must not get them twice.
+            # In a table with text ids these are text; the store must not get both.
             self._integers = tuple(frozenset(map(str, stored.integers(side))) for side in Side)
         engine = self.model.backend
         scale = engine.graph.scale
@@ -204,13 +206,13 @@ class StoreFollower:
     def _follow(self) -> None:
         while not self._stop.is_set():
             try:
-                # Another version, not only a later one: a store may be put back from a back-up.
+                # Any other version, not only a later one: a store may be restored from a backup.
                 if self.store.wait(self.snapshot.version, _WAIT) != self.snapshot.version:
                     self.catch_up()
             except StoreUnavailableError:
                 self._stop.wait(_WAIT)
             except Exception:
-                # Whatever it was: who stops following answers from the past for ever.
+                # Go on after any error: otherwise answers would stay outdated.
                 log.exception("cannot follow the store")
                 self._stop.wait(10 * _WAIT)
 
@@ -224,7 +226,7 @@ class StoreFollower:
             begun = time.monotonic()
             try:
                 self._refresh()
-                # Those who ask have the processor meanwhile, and more ratings refresh together.
+                # Leave the processor to requests meanwhile, and let ratings share a refresh.
                 self._stop.wait(min(time.monotonic() - begun, _REST))
             except Exception:
                 log.exception("cannot refresh what has changed")

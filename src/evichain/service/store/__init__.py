@@ -1,4 +1,4 @@
-"""Ratings and titles that last: one interface, in a file or in PostgreSQL, chosen by URL.
+"""Persistent ratings and titles: one interface to SQLite and PostgreSQL, chosen by URL.
 
 >>> import tempfile
 >>> from evichain.ratings import Side
@@ -58,13 +58,13 @@ def open_store(url: str | Path, *, create: bool = True) -> Store:
     """Open the store at an address.
 
     Args:
-        url: `sqlite:///ratings.db` (four slashes before a path that begins at the root), a bare
-            path, or `postgresql://user:password@host:port/database` with whatever libpq
-            understands; passwords can be left to its `PGPASSWORD` or `.pgpass`.
-        create: make the tables, and the file, if they are not there yet.
+        url: `sqlite:///ratings.db` (four slashes before an absolute path), a bare
+            path, or `postgresql://user:password@host:port/database` with the
+            parameters of libpq; passwords can be in `PGPASSWORD` or `.pgpass`.
+        create: make the tables, and the file, if they do not exist.
 
     Raises:
-        StoreError: the address is none, or there is something else at it.
+        StoreError: the address is invalid, or something else is there.
         StoreUnavailableError: it cannot be reached.
     """
     address = parse(url)

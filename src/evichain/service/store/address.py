@@ -1,4 +1,4 @@
-"""Where a store is: `sqlite:///path`, a bare path or `postgresql://…`."""
+"""The address of a store: `sqlite:///path`, a bare path or `postgresql://…`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +9,7 @@ from evichain.errors import StoreError, with_extra
 
 OFFER = "It is sqlite:///path, a path, or postgresql://user@host/database."
 _POSTGRES = ("postgresql", "postgres")
-# So that a server that has gone silent is given up, where the address says nothing of it.
+# Defaults that give up on a server that no longer answers.
 _DEFAULTS = {"connect_timeout": "10", "keepalives_idle": "10", "keepalives_interval": "5"}
 _DEFAULTS |= {"keepalives_count": "3", "tcp_user_timeout": "20000"}
 
@@ -26,27 +26,27 @@ class SqliteAddress:
 
 @dataclass(frozen=True)
 class PostgresAddress:
-    """A database on a server, as psycopg is told of it.
+    """A PostgreSQL database.
 
     Attributes:
-        conninfo: with the password, if there is one; shown nowhere.
-        said: the same as shown to people.
+        conninfo: for psycopg, with the password; never shown.
+        name: without the password, to be shown.
     """
 
     conninfo: str = field(repr=False)
-    said: str
+    name: str
 
     def __str__(self) -> str:
-        return self.said
+        return self.name
 
 
 def is_url(text: str) -> bool:
-    """Whether a text can only be the address of a store."""
+    """Whether a text is the URL of a store, and not a path."""
     return text.partition("://")[0].lower() in ("sqlite", *_POSTGRES) and "://" in text
 
 
 def parse(url: str | Path) -> SqliteAddress | PostgresAddress:
-    """The address that a URL or path means.
+    """The address in a URL or path.
 
     >>> str(parse("sqlite:///ratings.db")), str(parse("sqlite:////data/ratings.db"))
     ('ratings.db', '/data/ratings.db')
@@ -64,14 +64,14 @@ def parse(url: str | Path) -> SqliteAddress | PostgresAddress:
         return _file(unquote(path), url)
     if scheme.lower() in _POSTGRES:
         return _postgres(url)
-    # Not the whole of it, as what looks like an address may hold a password.
+    # Not the whole text: it may contain a password.
     shown = f"{scheme[:20]}://…" if scheme.isalnum() else "the address"
     raise StoreError("is not the address of a store", where=shown, right=OFFER)
 
 
 def _file(path: str, url: str) -> SqliteAddress:
     if not path or path == ":memory:" or "\0" in path or path.endswith("/"):
-        right = "Name a file, such as sqlite:///ratings.db: a store has to last."
+        right = "Name a file, such as sqlite:///ratings.db. Stores in memory are not supported."
         raise StoreError("does not name a file", where=repr(url), right=right)
     return SqliteAddress(Path(path).expanduser())
 
@@ -81,29 +81,29 @@ def _postgres(url: str) -> PostgresAddress:
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
-        # What is wrong with it is not passed on: parts of a password may be in there.
+        # The reason is not passed on: it may quote parts of the password.
         raise _misunderstood(url) from None
     user, host = parts.get("user") or "", parts.get("host") or parts.get("hostaddr") or ""
     port, database = parts.get("port") or "", parts.get("dbname") or ""
-    # A sign such as @ in a password, written as it is, makes its rest pass for another part.
+    # An unescaped @ in a password makes the rest of it look like another part.
     if "@" in f"{user}{host}{database}" or (port and not port.replace(",", "0").isdigit()):
         raise _misunderstood(url)
-    said = f"postgresql://{user}{'@' * bool(user)}{host}{':' * bool(port)}{port}/{database}"
+    name = f"postgresql://{user}{'@' * bool(user)}{host}{':' * bool(port)}{port}/{database}"
     conninfo = psycopg.conninfo.make_conninfo(**{**_DEFAULTS, **parts, "client_encoding": "utf8"})
-    return PostgresAddress(conninfo, said)
+    return PostgresAddress(conninfo, name)
 
 
 def _misunderstood(url: str) -> StoreError:
     return StoreError(
-        "cannot be understood",
+        "invalid address",
         where=f"{url.partition('://')[0]}://…",
-        right="It is postgresql://user:password@host:port/database, with signs such as @ in a "
-        "password written as %40.",
+        right="It is postgresql://user:password@host:port/database, with characters such as @ in "
+        "a password written as %40.",
     )
 
 
 def installed_psycopg() -> ModuleType:
-    """Psycopg, or what to do about its absence."""
+    """Import psycopg, or say how to install it."""
     try:
         import psycopg
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""The store: ratings and titles that outlast the process, whatever keeps them.
+"""The store: persistent ratings and titles, whatever the database.
 
-What a store can do is written here once. A backend says how to connect, how to run a statement,
-how to load in bulk and how to wait for changes.
+All operations are written here once. A backend implements how to connect, run a statement, load
+in bulk and wait for changes.
 """
 
 import time
@@ -29,7 +29,7 @@ from evichain.service.store.checks import (
 )
 from evichain.service.store.exporting import export
 from evichain.service.store.group_commit import GroupCommit
-from evichain.service.store.id_types import Adopting, as_known
+from evichain.service.store.id_types import IdTypeAdopter, as_known
 from evichain.service.store.packing import (
     check_ratings,
     pack,
@@ -57,7 +57,7 @@ class Store(ABC):
     database. What a call has written is on disk when it returns.
 
     Attributes:
-        name: where it is, as said to people; a password is never part of it.
+        name: its address without the password.
     """
 
     def __init__(self, name: str) -> None:
@@ -75,22 +75,22 @@ class Store(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
 
     @abstractmethod
-    def _looking(self) -> AbstractContextManager[Session]:
-        """For single statements that read."""
+    def _single_reads(self) -> AbstractContextManager[Session]:
+        """A session for single statements that read."""
 
     @abstractmethod
-    def _reading(self) -> AbstractContextManager[Session]:
-        """For several statements that read what was there at one moment."""
+    def _read_transaction(self) -> AbstractContextManager[Session]:
+        """A session for several statements that read the state of one moment."""
 
     @abstractmethod
-    def _writing(self) -> AbstractContextManager[Session]:
-        """For a write transaction, committed at the end and undone on an error.
+    def _write_transaction(self) -> AbstractContextManager[Session]:
+        """A session for a write transaction, committed at the end and rolled back on an error.
 
-        Versions have the order of commits because `Session.advance`, its first statement, makes
-        all other writers wait until it ends.
+        Versions are in commit order, because `Session.advance`, its first statement, blocks all
+        other writers until the transaction ends.
         """
 
     # Writing
@@ -101,44 +101,44 @@ class Store(ABC):
         """Add or change ratings, all of them or none.
 
         Args:
-            changes: (user_id, item_id, rating) each, and a timestamp if there is one. Of a pair
-                given twice the later counts: by time, or without times by place.
-            adopt: give ids the kind that they have in the store: 7 where that is how '7' is there.
-            keep: leave pairs alone that have a rating; they count as unchanged.
+            changes: (user_id, item_id, rating) each, and a timestamp if there is one. If a pair
+                is given twice, the later one counts: by time, or without times by position.
+            adopt: give ids the type that they have in the store: 7 if the store has 7 and not '7'.
+            keep: do not change pairs that have a rating; they count as unchanged.
 
         Raises:
-            DataError: an id is in the store already in another kind, as an integer or as text.
+            DataError: an id is in the store in the other type (integer or text).
         """
         ratings = checked_ratings(changes)
         written: Written = self._write(Put(ratings, adopt, keep)) if ratings else _NONE_WRITTEN
         return written
 
     def delete(self, pairs: Iterable[Sequence[Any]]) -> int:
-        """Delete the ratings of (user_id, item_id) pairs; how many there were."""
+        """Delete the ratings of (user_id, item_id) pairs; returns how many there were."""
         found = checked_pairs(pairs)
         deleted: int = self._write(Delete(found)) if found else 0
         return deleted
 
     def erase(self, user: "Id") -> int:
-        """Erase a user's ratings, from the log too; how many there were.
+        """Erase a user's ratings, from the log too; returns how many there were.
 
-        What stays until the log is trimmed is that this user was erased.
+        Until the log is trimmed, it keeps the fact that this user was erased.
         """
         erased: int = self._write(Erase(checked_id(user, Side.USER)))
         return erased
 
     def put_titles(self, titles: Mapping[Any, str | None]) -> int:
-        """Set the titles of items, or remove those that are None; how many changed."""
+        """Set the titles of items, None removes one; returns how many changed."""
         checked = checked_titles(titles)
         changed: int = self._write(PutTitles(checked)) if checked else 0
         return changed
 
     def trim(self, before_version: int) -> None:
-        """Forget the changes before a version; readers that lag behind it have to start again."""
+        """Delete the log before a version; readers at older versions must start again."""
         self._write(Trim(checked_count(before_version, "version", 0, LARGEST)))
 
     def _commit(self, writes: Sequence[Write]) -> list[Any]:
-        with self._writing() as session:
+        with self._write_transaction() as session:
             version, floor = session.advance(sum(write.size for write in writes))
             results = apply(session, writes, version)
             if version - floor >= change_log.KEPT + change_log.SLACK:
@@ -150,17 +150,17 @@ class Store(ABC):
     def get(self, user: "Id", item: "Id") -> Rating | None:
         """One rating, or None."""
         key = (*pack(checked_id(user, Side.USER)), *pack(checked_id(item, Side.ITEM)))
-        with self._looking() as session:
+        with self._single_reads() as session:
             rows = session.rows(queries.known_ratings(1), key)
         return _rating(rows[0]) if rows else None
 
     def ratings_of(self, side: Side, identifier: "Id") -> list[Rating]:
         """All ratings that a user gave or an item got.
 
-        By time; those without one come first, in the order in which they were put.
+        By time; those without one come first, in the order in which they were added.
         """
         key = pack(checked_id(identifier, side))
-        with self._looking() as session:
+        with self._single_reads() as session:
             return [_rating(row) for row in session.rows(queries.history(side), key)]
 
     def page(
@@ -174,7 +174,7 @@ class Store(ABC):
 
         Args:
             limit: how many.
-            after: the (user_id, item_id) that the page before gave as `after`.
+            after: the `after` of the previous page.
             of: only those of one user or item, as (side, id).
         """
         limit = checked_count(limit, "limit", 1, LARGEST_BATCH)
@@ -184,8 +184,8 @@ class Store(ABC):
             (pair,) = checked_pairs([after])
             ends = (pair[s] for s in Side if s is not side)
             values += [value for end in ends for value in pack(end)]
-        with self._looking() as session:
-            # One more than asked for tells whether there is another page.
+        with self._single_reads() as session:
+            # One more than asked for shows whether there is another page.
             query = queries.page(side, after=after is not None)
             ratings = [_rating(row) for row in session.rows(query, [*values, limit + 1])]
         if len(ratings) <= limit:
@@ -195,7 +195,7 @@ class Store(ABC):
     def titles(self, items: "Iterable[Id] | None" = None) -> "dict[Id, str]":
         """The titles of these items, or all titles; items without one are left out."""
         asked = None if items is None else [checked_id(item, Side.ITEM) for item in items]
-        with self._looking() as session:
+        with self._single_reads() as session:
             if asked is None:
                 rows = iter(session.rows(queries.TITLES))
             else:
@@ -204,18 +204,18 @@ class Store(ABC):
             return {unpack(text, number): title for text, number, title in rows}
 
     def counts(self) -> Counts:
-        """How much there is."""
-        with self._looking() as session:
+        """The numbers of ratings, users, items and titles."""
+        with self._single_reads() as session:
             return Counts(*session.rows(queries.COUNTS)[0])
 
     @contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
-        """Everything at one version: a place to start from, and then to follow the changes."""
-        with self._reading() as session:
+        """Everything at one version; `changes_since` that version gives the rest."""
+        with self._read_transaction() as session:
             yield StoreSnapshot(session, self.name)
 
     def scan(self) -> Generator[pl.DataFrame, None, None]:
-        """All ratings in bounded memory; for their version as well, take a `snapshot`."""
+        """All ratings in bounded memory; take a `snapshot` to get their version too."""
         with self.snapshot() as snapshot:
             yield from snapshot.frames()
 
@@ -223,20 +223,20 @@ class Store(ABC):
 
     def version(self) -> int:
         """The version of the latest change."""
-        with self._looking() as session:
+        with self._single_reads() as session:
             version: int = session.rows(queries.VERSION)[0][0]
             return version
 
     def changes_since(self, version: int, limit: int = 1000) -> Changes:
-        """What was committed after a version, in the order of the commits.
+        """The changes committed after a version, in commit order.
 
         Raises:
-            StaleVersionError: the log no longer reaches back so far, or never got there; start
-                again from a `snapshot`.
+            StaleVersionError: the log does not reach back to this version, or the version does
+                not exist; start again from a `snapshot`.
         """
         version = checked_count(version, "version", 0, LARGEST)
         limit = checked_count(limit, "limit", 1, LARGEST_BATCH)
-        with self._looking() as session:
+        with self._single_reads() as session:
             rows = session.rows(queries.CHANGES, [version, limit])
         latest, floor = rows[0][:2]
         if not floor <= version <= latest:
@@ -250,10 +250,10 @@ class Store(ABC):
         return Changes(changes, changes[-1].version if cut else latest)
 
     def wait(self, version: int, timeout: float) -> int:
-        """Wait until there is something after a version, or for `timeout` seconds.
+        """Wait for a change after a version, at most `timeout` seconds.
 
         Returns:
-            The version of the latest change, the one given if nothing came.
+            The version of the latest change.
         """
         deadline = time.monotonic() + timeout
         while (latest := self.version()) <= version and time.monotonic() < deadline:
@@ -263,11 +263,11 @@ class Store(ABC):
     # In bulk
 
     def import_ratings(self, ratings: Ratings, *, progress: bool = False) -> Written:
-        """Put a table of any size and its titles, all of it or nothing.
+        """Import a table of any size and its titles, all of it or nothing.
 
-        Ids take over the kind, integer or text, that they have in the store. More than fits into
-        a batch goes past the log, so that readers start again from a snapshot. Others who write
-        wait meanwhile, or find the store busy.
+        Ids get the type, integer or text, that they have in the store. Tables larger than a
+        batch are not logged, so that readers start again from a snapshot. Other writers wait
+        meanwhile, or get an error that the store is busy.
         """
         check_ratings(ratings)
         titles = pack_titles(ratings)
@@ -277,9 +277,9 @@ class Store(ABC):
         return self._load(slices, titles, len(ratings), len(ratings), progress)
 
     def import_store(self, source: "Store", *, progress: bool = False) -> Written:
-        """Put everything that another store holds, with the order in which it came there.
+        """Import everything of another store, in the same order.
 
-        Ids take over the kind, integer or text, that they have in this one.
+        Ids get the type, integer or text, that they have in this store.
         """
         with source.snapshot() as snapshot:
             snapshot.check_kinds()
@@ -297,10 +297,10 @@ class Store(ABC):
         """Write all ratings to a .csv, .tsv, .parquet or .ndjson file.
 
         Args:
-            path: written beside its name and renamed at the end.
+            path: written under a temporary name and renamed at the end.
             titles: another file, for the titles of items.
             timestamps: whether to write them.
-            progress: show it.
+            progress: show a progress bar.
         """
         other = Path(titles) if titles is not None else None
         with self.snapshot() as snapshot:
@@ -329,10 +329,10 @@ class Store(ABC):
         """Load packed ratings, whose versions begin after the last one here."""
         with (
             shown_progress("Importing", total, enabled=progress, unit="ratings") as advance,
-            self._writing() as session,
+            self._write_transaction() as session,
         ):
             latest, _ = session.advance(versions)
-            adopting = Adopting(session)
+            adopting = IdTypeAdopter(session)
 
             def moved() -> Iterator[pl.DataFrame]:
                 for part in slices:

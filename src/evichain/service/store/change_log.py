@@ -1,4 +1,4 @@
-"""The log of changes: the kinds of its rows, and what they mean."""
+"""The log of changes: its constants, and how a row is read."""
 
 from typing import Any
 
@@ -8,17 +8,17 @@ from evichain.service.store.records import Change, Erased, Rated, Titled, Unrate
 RATED, UNRATED, ERASED, TITLED = "rated", "unrated", "erased", "titled"
 
 NO_ID = (None, None)
-"""The columns of the side that a change does not speak of."""
+"""The id columns of the side that a change is not about."""
 
 KEPT = 1_000_000
-"""Versions that the log reaches back, if nobody trims it earlier."""
+"""Versions that the log keeps, unless it is trimmed earlier."""
 
 SLACK = 10_000
-"""Versions more than that before it is trimmed: each time a little."""
+"""Versions beyond that before it is trimmed, so that it is not trimmed at every write."""
 
 
 def change(row: tuple[Any, ...]) -> Change:
-    """A row of the log as what happened."""
+    """The change in a row of the log."""
     version, kind, user_text, user_number, item_text, item_number, rating, timestamp, title = row
     if kind == TITLED:
         return Titled(version, unpack(item_text, item_number), title)

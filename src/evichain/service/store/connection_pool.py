@@ -1,7 +1,7 @@
-"""Connections that are used again; as many at a time as are in use at a time.
+"""A pool of connections to a database.
 
-A call that finds no server fails at once, and the next call tries again: nothing reconnects in
-the background, and nobody waits for it.
+A call that cannot connect fails at once, and the next call tries again. Nothing reconnects in
+the background.
 """
 
 import os
@@ -12,12 +12,12 @@ from typing import Generic, Protocol, TypeVar
 
 from evichain.errors import StoreError, StoreUnavailableError
 
-PATIENCE = 10.0
-"""Seconds to wait for a connection, or for others who write, before a store is called busy."""
+WAIT_SECONDS = 10.0
+"""Seconds to wait for a connection or a lock before a store is reported as busy."""
 
 
 class Closable(Protocol):
-    """What a pool needs to know of a connection."""
+    """What a pool needs of a connection."""
 
     def close(self) -> None: ...
 
@@ -29,10 +29,10 @@ class ConnectionPool(Generic[Connection]):
     """At most `size` connections.
 
     Args:
-        connect: makes one.
-        usable: whether one that was idle can still be used.
-        size: how many there may be.
-        name: of the store, for messages.
+        connect: opens a connection.
+        usable: whether an idle connection still works.
+        size: the largest number of connections.
+        name: the store, for messages.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class ConnectionPool(Generic[Connection]):
 
     @contextmanager
     def use(self) -> Iterator[Connection]:
-        """A connection for one piece of work; it is closed, and not used again, if that fails."""
+        """A connection for one piece of work; it is closed if that fails."""
         if self._process != os.getpid():
             right = "Open the store in the process that uses it."
             raise StoreError("was opened by another process", where=self._name, right=right)
-        if not self._places.acquire(timeout=PATIENCE):
+        if not self._places.acquire(timeout=WAIT_SECONDS):
             raise StoreUnavailableError("all connections are in use", where=self._name)
         try:
             connection = self._take()
@@ -68,7 +68,7 @@ class ConnectionPool(Generic[Connection]):
             self._places.release()
 
     def close(self) -> None:
-        """Close what is idle now, and the rest when it is given back."""
+        """Close the idle connections now, and the others when they are returned."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -23,7 +23,7 @@ Frames = Callable[[], Iterator[pl.DataFrame]]
 def export(
     snapshot: "StoreSnapshot", path: Path, titles: Path | None, *, timestamps: bool, progress: bool
 ) -> Exported:
-    """Write ratings in the order in which they were put, and titles if there is a file for them."""
+    """Write ratings in the order in which they were added, and titles if asked for."""
     for file in (path, titles):
         if file is not None:
             table_suffix(file)
@@ -53,7 +53,7 @@ def _write(frames: Frames, schema: Mapping[str, Any], path: Path) -> None:
     raised: list[BaseException] = []
 
     def batches(*_: object) -> Iterator[pl.DataFrame]:
-        # What happens in here reaches the caller as an error of polars' own.
+        # polars replaces exceptions that are raised here by its own.
         try:
             yield from frames()
         except BaseException as error:
@@ -71,11 +71,11 @@ def _write(frames: Frames, schema: Mapping[str, Any], path: Path) -> None:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """A name to write to, beside the final one; renamed to it at the end, removed on an error."""
+    """A temporary name to write to; renamed to `path` at the end, removed on an error."""
     try:
         with file_beside(path) as made:
             yield made
     except (OSError, pl.exceptions.PolarsError) as error:
         said = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason"])[0]
-        right = "Choose a place that can be written to and has room."
+        right = "Choose a folder that is writable and has space."
         raise DataError(f"cannot be written ({said})", where=str(path), right=right) from error

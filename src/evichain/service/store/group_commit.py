@@ -1,8 +1,8 @@
-"""Group commit: the writes of all who wait go to disk in one transaction.
+"""Group commit: waiting writes of many threads go to disk in one transaction.
 
-Whoever comes when nobody is committing leads: it commits for everyone whose write is waiting by
-then, and hands over to the first of those who came meanwhile. So a single writer waits for nobody
-and many writers share the cost of a sync. There is no thread to start, to stop or to lose.
+A thread that writes while no commit is running becomes the leader: it commits all waiting writes,
+then makes the first thread that arrived meanwhile the next leader. So a single writer never
+waits, and many writers share the cost of a sync. It needs no thread of its own.
 """
 
 import copy
@@ -14,26 +14,26 @@ from typing import Any, Protocol
 from evichain.errors import StoreUnavailableError
 
 LARGEST_GROUP = 20_000
-"""Rows in one transaction, give or take the last write: nobody should wait long for others."""
+"""Rows in one transaction, not counting the last write; it bounds the waiting time."""
 
 
 class SizedWrite(Protocol):
-    """Something to be written."""
+    """A write with a size."""
 
     @property
     def size(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
 
 
 class _Waiting:
-    """A write that waits, and what came of it."""
+    """A waiting write, and its result."""
 
     def __init__(self, write: SizedWrite) -> None:
         self.write = write
         self.leads = self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
-        # Open when it is done or when it is to lead.
+        # Released when the write is done, or when its thread becomes the leader.
         self.gate = Lock()
         self.gate.acquire()
 
@@ -42,7 +42,7 @@ class _Waiting:
 
 
 class GroupCommit:
-    """Calls `commit` with one or more writes; it gives as many results, or raises."""
+    """Calls `commit` with one or more writes; it returns as many results, or raises."""
 
     def __init__(self, commit: Callable[[Sequence[Any]], list[Any]]) -> None:
         self._commit = commit
@@ -51,7 +51,7 @@ class GroupCommit:
         self._lock = Lock()
 
     def __call__(self, write: SizedWrite) -> Any:
-        """What came of a write; it is on disk when this returns."""
+        """Write, and return the result; it is on disk when this returns."""
         own = _Waiting(write)
         try:
             with self._lock:

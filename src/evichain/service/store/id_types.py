@@ -1,7 +1,7 @@
-"""One kind for each id: of 7 and '7' a store holds only one.
+"""One type for each id: a store never has both 7 and '7'.
 
-In a table whose ids are text they would be the same, and so they are to whoever asks a service.
-Ids that come from such a table take over the kind that they have in the store.
+In a table with text ids both would be the same, and so they are over HTTP. Ids from such a table
+get the type that they have in the store.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ import polars as pl
 from evichain.errors import DataError
 from evichain.ratings.side import Side
 from evichain.service.store import queries
-from evichain.service.store.checks import LARGEST, SMALLEST, said
+from evichain.service.store.checks import LARGEST, SMALLEST, shown
 from evichain.service.store.packing import pack, unpack
 from evichain.service.store.session import Session
 
@@ -23,7 +23,7 @@ Title = TypeVar("Title", bound=str | None)
 
 
 def integer(text: str) -> int | None:
-    """The 64-bit integer that is written so, or None.
+    """The 64-bit integer that a text is the usual form of, or None.
 
     >>> integer("7"), integer("07"), integer("seven")
     (7, None, None)
@@ -36,41 +36,41 @@ def integer(text: str) -> int | None:
 
 
 def twin(identifier: "Id") -> "Id | None":
-    """The id of the other kind that would be the same in a table, if there can be one."""
+    """The id of the other type that would be the same in a text table, if there is one."""
     return integer(identifier) if isinstance(identifier, str) else str(identifier)
 
 
 def renamed(session: Session, side: Side, adopting: "set[Id]", strict: "set[Id]") -> "dict[Id, Id]":
-    """Ids that are in the store in another kind, and how they are there.
+    """Ids that the store has in the other type, with the id in the store.
 
     Args:
-        adopting: ids that take over the kind they have there.
-        strict: ids that have to be of that kind.
+        adopting: ids that get the type of the store.
+        strict: ids that must have the type of the store.
 
     Raises:
-        DataError: one of these is not, or an id is given in both kinds.
+        DataError: a strict id has the other type, or an id is given in both types.
     """
     given = adopting | strict
     twins = _twins(given)
     for one, other in twins.items():
         if other in given:
             raise DataError(
-                f"{side.noun}s {said(one)} and {said(other)} would be two, and one in a table",
-                right="Keep to integers or to text.",
+                f"{side.noun}s {shown(one)} and {shown(other)} differ only in type",
+                right="Use only integers or only text.",
             )
     there = _known(session, twins.values(), queries.known_ids(side, "ratings"))
     found = {one: other for one, other in twins.items() if other in there}
     for one in strict:
         if one in found:
             raise DataError(
-                f"{side.noun} {said(one)} is {said(found[one])} in the store",
-                right=f"Give {said(found[one])}, or delete its ratings first.",
+                f"{side.noun} {shown(one)} is {shown(found[one])} in the store",
+                right=f"Give {shown(found[one])}, or delete its ratings first.",
             )
     return found
 
 
 def as_known(session: Session, titles: "Sequence[tuple[Id, Title]]") -> "list[tuple[Id, Title]]":
-    """Titles of items in the kind that these have in the store: rated, or else with a title."""
+    """Titles with the items in the type of the store: of rated items, else of items with titles."""
     given = {item for item, _ in titles}
     twins = _twins(given)
     twins = {item: other for item, other in twins.items() if other not in given}
@@ -84,8 +84,8 @@ def as_known(session: Session, titles: "Sequence[tuple[Id, Title]]") -> "list[tu
     return [(found.get(item, item), title) for item, title in titles]
 
 
-class Adopting:
-    """Packed ratings with ids of the kinds that they have in the store, before any is loaded."""
+class IdTypeAdopter:
+    """Gives the ids of packed ratings the type that they have in the store before a load."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -110,7 +110,7 @@ class Adopting:
         return frame
 
     def _ids(self, side: Side, texts: bool) -> pl.Series:
-        """All ids of a kind, looked up when they are needed: most tables are like their store."""
+        """All ids of a type, read only when needed: most tables have the types of the store."""
         if (side, texts) not in self._held:
             query = queries.texts(side) if texts else queries.integers(side)
             rows = [value for (value,) in self._session.rows(query)]
@@ -120,7 +120,7 @@ class Adopting:
 
 
 def _twins(ids: "Iterable[Id]") -> "dict[Id, Id]":
-    """The twins of those that can have one."""
+    """Each id with its twin, if it has one."""
     return {one: other for one in ids if (other := twin(one)) is not None}
 
 

@@ -1,8 +1,8 @@
-"""Ids in two columns, and tables of ratings in the columns of a store.
+"""Ids as two columns, and tables of ratings in the columns of a store.
 
-A database column has one type, and an id is an integer or text. So it is kept as (text, number):
-an integer has no text, which no text id lacks, and text has the number 0. In this order keys sort
-integers first, by size, then text by its UTF-8 bytes, in SQLite and in PostgreSQL alike.
+A database column has one type, and an id is an integer or text. So it is stored as (text, number):
+an integer as ('', number), text as (text, 0). Keys then sort integers first, by value, then text
+by its UTF-8 bytes, both in SQLite and in PostgreSQL.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import polars as pl
 
 from evichain.errors import DataError
 from evichain.ratings import Ratings, Side
-from evichain.service.store.checks import LONGEST_ID, LONGEST_TITLE, said
+from evichain.service.store.checks import LONGEST_ID, LONGEST_TITLE, shown
 
 if TYPE_CHECKING:
     from evichain.ratings.ids import Id
@@ -26,7 +26,7 @@ PACKED = {
     "timestamp": pl.Int64,
     "version": pl.Int64,
 }
-"""The columns of the ratings in a store, in their order."""
+"""The columns of the ratings in a store, in order."""
 
 PACKED_TITLES = {"item_text": pl.String, "item_number": pl.Int64, "title": pl.String}
 """The columns of the titles in a store."""
@@ -42,12 +42,12 @@ def pack(identifier: "Id") -> tuple[str, int]:
 
 
 def unpack(text: str, number: int) -> "Id":
-    """The id that two columns hold."""
+    """The id in two columns."""
     return text or number
 
 
 def check_ratings(ratings: Ratings) -> None:
-    """Refuse a table that a store cannot hold, before anything of it is written."""
+    """Refuse a table that a store cannot hold, before anything is written."""
     pack_titles(ratings)
     for side in Side:
         _check_text(ratings.frame[side.column], side.column, LONGEST_ID, ratings.name)
@@ -59,8 +59,8 @@ def check_ratings(ratings: Ratings) -> None:
 def pack_ratings(ratings: Ratings, slice_size: int) -> Iterator[pl.DataFrame]:
     """A table in the columns of a store, slice by slice; `version` is the row's number, from 1.
 
-    In the order of the keys, because a tree that grows at its end grows fast. Sorted right away,
-    so that nobody waits for it once a transaction has begun.
+    In key order, because appending to a B-tree is fast. Sorted before the transaction begins, so
+    that other writers do not wait for it.
     """
     frame = ratings.frame
     order = frame.select(pl.arg_sort_by(*(side.column for side in Side))).to_series()
@@ -82,7 +82,7 @@ def pack_ratings(ratings: Ratings, slice_size: int) -> Iterator[pl.DataFrame]:
 
 
 def pack_titles(ratings: Ratings) -> pl.DataFrame:
-    """The titles of a table in the columns of a store; what is empty is no title."""
+    """The titles of a table in the columns of a store, without empty ones."""
     if ratings.titles is None:
         return pl.DataFrame(schema=PACKED_TITLES)
     titles = ratings.titles.filter(pl.col("title") != "")
@@ -94,7 +94,7 @@ def pack_titles(ratings: Ratings) -> pl.DataFrame:
 
 
 def unpack_titles(titles: pl.DataFrame) -> "list[tuple[Id, str]]":
-    """The titles that such a table holds."""
+    """The titles in such a table."""
     return [(unpack(text, number), title) for text, number, title in titles.iter_rows()]
 
 
@@ -107,17 +107,19 @@ def _pack_column(frame: pl.DataFrame, side: Side) -> tuple[pl.Expr, pl.Expr]:
 
 
 def shortest(ratings: pl.Series) -> pl.Series:
-    """As `checked_rating`: 32-bit numbers as their shortest decimals."""
+    """As `checked_rating`: each 32-bit number as its shortest decimal."""
     return ratings.cast(pl.Float32).cast(pl.String).cast(pl.Float64) + 0.0
 
 
 def _check_text(column: pl.Series, name: str, longest: int, where: str) -> None:
-    """Refuse what `checks` would refuse one by one."""
+    """The checks of `checks.py` for a whole column."""
     if column.dtype == pl.Int64 and not column.null_count():
         return
     if column.dtype != pl.String or column.null_count():
         right = "Ids are text or 64-bit integers, and none is missing."
-        raise DataError(f"{name} has no ids of one type", where=where, right=right)
+        raise DataError(
+            f"{name} has ids of several types or missing ones", where=where, right=right
+        )
     for bad, what, right in (
         (column == "", "is empty", "Give at least one character."),
         (column.str.contains("\0", literal=True), "has a NUL character", "Leave it out."),
@@ -128,5 +130,5 @@ def _check_text(column: pl.Series, name: str, longest: int, where: str) -> None:
         ),
     ):
         if bad.any():
-            value = said(column.filter(bad)[0])
+            value = shown(column.filter(bad)[0])
             raise DataError(f"{name} {value} {what}", where=where, right=right)

@@ -15,23 +15,23 @@ from evichain.errors import StoreError, StoreUnavailableError
 from evichain.service.store import queries
 from evichain.service.store.address import PostgresAddress
 from evichain.service.store.base import Store
-from evichain.service.store.connection_pool import PATIENCE, ConnectionPool
+from evichain.service.store.connection_pool import WAIT_SECONDS, ConnectionPool
 from evichain.service.store.packing import PACKED
 from evichain.service.store.records import Written
-from evichain.service.store.schema import bring_up_to_date, first_step, schema_of
+from evichain.service.store.schema import first_step, migrate, schema_of
 from evichain.service.store.session import SLICE, Session
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 _CONNECTIONS = 8
 _STEPS = (first_step(text='text COLLATE "C"', integer="bigint"),)
-# An arbitrary number, by which processes that make the tables at once wait for each other.
+# The number of the lock that processes hold while they create the tables.
 _MAKING_TABLES = 7308324465801326441
 _CHANNEL = "evichain"
 _LONGEST_WAIT = 1.0
-_LOCK_TIMEOUT = f"{int(PATIENCE)}s"
-# Of an acknowledged write nothing may be lost, nobody waits for a lock for ever, and a rating
-# comes back with all its digits, whatever the server is set to.
+_LOCK_TIMEOUT = f"{int(WAIT_SECONDS)}s"
+# Whatever the configuration of the server: acknowledged writes are synced, locks time out, and
+# ratings are read with all digits.
 _SETTINGS = (
     "SELECT set_config('lock_timeout', ?, false), set_config('extra_float_digits', '1', false), "
     "set_config('synchronous_commit', "
@@ -57,7 +57,7 @@ class PostgresStore(Store):
     def __init__(self, address: PostgresAddress, *, create: bool = True) -> None:
         super().__init__(str(address))
         self._conninfo = address.conninfo
-        self._pool = ConnectionPool(self._connect, _is_quiet, _CONNECTIONS, self.name)
+        self._pool = ConnectionPool(self._connect, _is_usable, _CONNECTIONS, self.name)
         self._listener: Connection | None = None
         self._listening = Lock()
         self._prepare(create)
@@ -69,26 +69,26 @@ class PostgresStore(Store):
                 self._listener.close()
 
     @contextmanager
-    def _looking(self) -> Iterator[Session]:
-        with self._explained(), self._pool.use() as connection:
+    def _single_reads(self) -> Iterator[Session]:
+        with self._errors_translated(), self._pool.use() as connection:
             yield _PostgresSession(connection)
 
     @contextmanager
-    def _reading(self) -> Iterator[Session]:
-        with self._explained(), self._pool.use() as connection, connection.transaction():
+    def _read_transaction(self) -> Iterator[Session]:
+        with self._errors_translated(), self._pool.use() as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield _PostgresSession(connection)
 
     @contextmanager
-    def _writing(self) -> Iterator[Session]:
-        with self._explained(), self._pool.use() as connection, connection.transaction():
+    def _write_transaction(self) -> Iterator[Session]:
+        with self._errors_translated(), self._pool.use() as connection, connection.transaction():
             yield _PostgresSession(connection)
 
     def wait(self, version: int, timeout: float) -> int:
         if not self._listening.acquire(blocking=False):
             return super().wait(version, timeout)
         try:
-            with self._explained():
+            with self._errors_translated():
                 return self._listen(version, time.monotonic() + timeout)
         except StoreError:
             if self._listener is not None:
@@ -106,40 +106,40 @@ class PostgresStore(Store):
             latest, left = self.version(), deadline - time.monotonic()
             if latest > version or left <= 0:
                 return latest
-            # Not for long: a proxy in between may keep notifications to itself.
+            # Not for long: a proxy may drop notifications.
             for _ in self._listener.notifies(timeout=min(left, _LONGEST_WAIT), stop_after=1):
                 pass
 
     def _connect(self) -> Connection:
         connection = psycopg.connect(self._conninfo, autocommit=True)
-        # So that whoever has waited for another writer sees what that one wrote.
+        # A writer that waited for another one must see its changes.
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         _PostgresSession(connection).rows(_SETTINGS, [_LOCK_TIMEOUT])
         return connection
 
     def _prepare(self, create: bool) -> None:
-        """Make the tables, or bring them to the present schema."""
-        with self._writing() as session:
+        """Create the tables, or migrate them."""
+        with self._write_transaction() as session:
             encoding = session.rows("SHOW server_encoding")[0][0]
             if encoding != "UTF8":
-                right = "Make one with createdb --encoding=UTF8 --template=template0."
-                what = f"is a database in {encoding}, which has not all letters"
+                right = "Create one with createdb --encoding=UTF8 --template=template0."
+                what = f"is a database in {encoding}, not UTF-8"
                 raise StoreError(what, where=self.name, right=right)
             session.rows("SELECT pg_advisory_xact_lock(?)", [_MAKING_TABLES])
             there = session.rows("SELECT to_regclass('evichain_state') IS NOT NULL")[0][0]
             if not there and not create:
                 right = "Import ratings into it first."
-                raise StoreError("no store in this database", where=self.name, right=right)
+                raise StoreError("the database contains no store", where=self.name, right=right)
             found = schema_of(session) if there else 0
-            bring_up_to_date(session, found, _STEPS, self.name)
+            migrate(session, found, _STEPS, self.name)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Say what the server or the connection complains of."""
+    def _errors_translated(self) -> Iterator[None]:
+        """Translate errors of the server or the connection into ours."""
         try:
             yield
         except psycopg.errors.LockNotAvailable as error:
-            what, right = "is busy: others have been writing to it", "Try again."
+            what, right = "is busy: other writers hold the lock", "Try again."
             raise StoreUnavailableError(what, where=self.name, right=right) from error
         except psycopg.Error as error:
             said = error.diag.message_primary or (str(error).splitlines() or ["no reason given"])[0]
@@ -147,7 +147,9 @@ class PostgresStore(Store):
             if isinstance(error, lost):
                 raise StoreUnavailableError(f"cannot be used ({said})", where=self.name) from error
             unentitled = isinstance(error, psycopg.errors.InsufficientPrivilege)
-            right = "Its role has to own the tables, or may make them." if unentitled else ""
+            right = (
+                "The role must own the tables, or be allowed to create them." if unentitled else ""
+            )
             raise StoreError(f"refuses ({said})", where=self.name, right=right) from error
 
 
@@ -163,28 +165,28 @@ class _PostgresSession(Session):
         return found
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self._connection.execute(_own(sql), values).fetchall()
+        return self._connection.execute(_psycopg_sql(sql), values).fetchall()
 
     def change(self, sql: str, values: Sequence[Any] = ()) -> int:
-        return self._connection.execute(_own(sql), values).rowcount
+        return self._connection.execute(_psycopg_sql(sql), values).rowcount
 
     def change_each(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         if len(rows) == 1:
             self.change(sql, rows[0])
         elif rows:
             with self._connection.cursor() as cursor:
-                cursor.executemany(_own(sql), rows)
+                cursor.executemany(_psycopg_sql(sql), rows)
 
     def frames(self, sql: str, schema: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
         name = f"evichain_{next(self._numbers)}"
         with self._connection.cursor(name, binary=True) as cursor:
-            cursor.execute(_own(sql))
+            cursor.execute(_psycopg_sql(sql))
             while rows := cursor.fetchmany(SLICE):
                 yield pl.DataFrame(rows, schema=schema, orient="row")
 
     def load(self, frames: Iterable[pl.DataFrame]) -> Written:
         if not self.rows("SELECT FROM evichain_ratings LIMIT 1"):
-            # Made at the end by one sort, it costs a fraction.
+            # Building it at the end by one sort is much faster.
             self.change(queries.DROP_ITEM_INDEX)
             new = sum(self._copy(frame, "evichain_ratings") for frame in frames)
             self.change(queries.CREATE_ITEM_INDEX)
@@ -205,18 +207,20 @@ class _PostgresSession(Session):
         text = frame.write_csv(include_header=False, quote_style="non_numeric")
         columns = ", ".join(frame.columns)
         with self._connection.cursor() as cursor:
-            with cursor.copy(_own(f"COPY {table} ({columns}) FROM STDIN (FORMAT csv)")) as copy:
+            with cursor.copy(
+                _psycopg_sql(f"COPY {table} ({columns}) FROM STDIN (FORMAT csv)")
+            ) as copy:
                 copy.write(text)
             return cursor.rowcount
 
 
-def _own(sql: str) -> bytes:
-    """A statement as psycopg wants it."""
+def _psycopg_sql(sql: str) -> bytes:
+    """A statement in the syntax of psycopg."""
     return sql.replace("?", "%s").encode()
 
 
-def _is_quiet(connection: Connection) -> bool:
-    """Whether an idle connection is still one: a server that has gone away says so."""
+def _is_usable(connection: Connection) -> bool:
+    """Whether an idle connection still works: a server that closes it sends something."""
     if connection.closed:
         return False
     with selectors.DefaultSelector() as selector:

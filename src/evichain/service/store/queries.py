@@ -1,6 +1,6 @@
-"""The statements that both backends understand; `?` is where a value goes.
+"""The SQL of both backends; `?` stands for a value.
 
-Everything that comes from outside is such a value. What is put together here are names of columns.
+All input is passed as values. Only names of columns and tables are formatted into the text.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Literal
 from evichain.ratings.side import Side
 
 Query = Callable[[int], str]
-"""A statement about so many keys."""
+"""The statement for a number of keys."""
 
 KEY = "user_text, user_number, item_text, item_number"
 _COLUMNS = f"{KEY}, rating, timestamp"
@@ -26,7 +26,7 @@ def _is(side: Side) -> str:
 ADVANCE = "UPDATE evichain_state SET version = version + ? RETURNING version, floor"
 VERSION = "SELECT version FROM evichain_state"
 
-# One statement, so that the log and its bounds are of one moment.
+# One statement, so that the log and its bounds are consistent.
 CHANGES = (
     "SELECT s.version, s.floor, c.version, c.kind, c.user_text, c.user_number, c.item_text, "
     "c.item_number, c.rating, c.timestamp, c.title FROM evichain_state s LEFT JOIN "
@@ -70,12 +70,12 @@ CREATE_ITEM_INDEX = (
     f"CREATE INDEX {ITEM_INDEX} ON evichain_ratings ({_id(Side.ITEM)}, {_id(Side.USER)})"
 )
 
-LOOKED_UP = 500
-"""How many keys are looked up in one statement."""
+KEYS_PER_QUERY = 500
+"""The largest number of keys in one query."""
 
 
 def known_ratings(count: int) -> str:
-    """The ratings of so many pairs."""
+    """The ratings of `count` pairs."""
     given = ", ".join(["(?, ?, ?, ?)"] * count)
     return (
         f"WITH given ({KEY}) AS (VALUES {given}) "
@@ -84,7 +84,7 @@ def known_ratings(count: int) -> str:
 
 
 def known_titles(count: int) -> str:
-    """The titles of so many items."""
+    """The titles of `count` items."""
     key, given = _id(Side.ITEM), ", ".join(["(?, ?)"] * count)
     return (
         f"WITH given ({key}) AS (VALUES {given}) "
@@ -93,7 +93,7 @@ def known_titles(count: int) -> str:
 
 
 def known_ids(side: Side, table: Literal["ratings", "titles"]) -> Query:
-    """Which of so many ids are in a table."""
+    """Which ids are in a table."""
     key = _id(side)
     text, number = (f"there.{name} = given.{name}" for name in key.split(", "))
 
@@ -108,7 +108,7 @@ def known_ids(side: Side, table: Literal["ratings", "titles"]) -> Query:
 
 
 def history(side: Side) -> str:
-    """What one entity rated, or was rated by: by time, those without one first, then as put."""
+    """The ratings of one entity, by time; those without a time first, as they were added."""
     return (
         f"SELECT {_COLUMNS} FROM evichain_ratings WHERE {_is(side)} "
         "ORDER BY timestamp IS NOT NULL, timestamp, version"
@@ -116,7 +116,7 @@ def history(side: Side) -> str:
 
 
 def page(side: Side | None, *, after: bool) -> str:
-    """A page of all ratings, or of one entity's, in the order of the ids."""
+    """A page of all ratings, or of those of one entity, ordered by id."""
     order = KEY if side is None else _id(side.opposite)
     conditions = [] if side is None else [_is(side)]
     if after:
@@ -132,7 +132,7 @@ def kinds(side: Side) -> str:
 
 
 def twins(side: Side) -> str:
-    """An integer that is also there as text."""
+    """An integer id that also exists as text."""
     number = f"CAST(numbers.{side.noun}_number AS TEXT)"
     return (
         f"SELECT {side.noun}_number FROM ({integers(side)}) numbers WHERE EXISTS "

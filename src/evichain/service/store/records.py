@@ -1,4 +1,4 @@
-"""What goes into a store and comes out of it: ratings, changes, pages and counts."""
+"""Records of a store: ratings, changes, pages and counts."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,14 +34,14 @@ class Unrated(NamedTuple):
 
 
 class Erased(NamedTuple):
-    """A user was erased: all that is known of them has to be forgotten."""
+    """A user was erased, with all ratings."""
 
     version: int
     user: "Id"
 
 
 class Titled(NamedTuple):
-    """An item was given a title, or lost it (None)."""
+    """An item got a title, or lost it (None)."""
 
     version: int
     item: "Id"
@@ -52,11 +52,11 @@ Change = Rated | Unrated | Erased | Titled
 
 
 class Changes(NamedTuple):
-    """Changes in the order in which they were committed.
+    """Changes in commit order.
 
     Attributes:
         changes: each with its version.
-        version: up to where they reach; ask for what came since then next.
+        version: the version that they lead to; ask for the changes since it next.
     """
 
     changes: list[Change]
@@ -68,7 +68,7 @@ class Page(NamedTuple):
 
     Attributes:
         ratings: those of this page.
-        after: where the next page begins; None when this is the last.
+        after: where the next page begins; None on the last page.
     """
 
     ratings: list[Rating]
@@ -76,7 +76,7 @@ class Page(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How much there is; users and items are those with ratings."""
+    """The size of a store; users and items are those with ratings."""
 
     ratings: int
     users: int
@@ -85,7 +85,7 @@ class Counts(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What came of ratings that were put, each pair counted once."""
+    """The result of adding ratings, each pair counted once."""
 
     new: int
     changed: int

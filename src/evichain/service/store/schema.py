@@ -1,4 +1,4 @@
-"""The tables of a store, and how an older store comes to have them."""
+"""The tables of a store, and the migration of older stores."""
 
 from collections.abc import Sequence
 
@@ -7,20 +7,20 @@ from evichain.service.store import queries
 from evichain.service.store.session import Session
 
 SCHEMA = 1
-"""The version of the tables; a store with a newer one is refused."""
+"""The version of the schema; a store with a newer one is refused."""
 
 Step = Sequence[str]
-"""The statements that lead from one schema to the next, the first from nothing."""
+"""The statements that migrate from one schema to the next; the first step creates it."""
 
 
 def first_step(*, text: str, integer: str, keyed: str = "", strict: str = "") -> Step:
     """The tables of schema 1.
 
     Args:
-        text: the type of text that sorts by its bytes.
+        text: the type of text sorted by bytes.
         integer: the type of 64-bit integers.
-        keyed: what a table ends with whose rows lie in the order of its key.
-        strict: what any other table ends with.
+        keyed: the suffix of a table clustered by its key.
+        strict: the suffix of other tables.
     """
     required = f"{{0}}_text {text} NOT NULL, {{0}}_number {integer} NOT NULL"
     user, item = required.format("user"), required.format("item")
@@ -39,11 +39,11 @@ def first_step(*, text: str, integer: str, keyed: str = "", strict: str = "") ->
     )
 
 
-def bring_up_to_date(session: Session, found: int, steps: Sequence[Step], name: str) -> None:
-    """Take the steps that a store has not taken yet, in the transaction of the session."""
+def migrate(session: Session, found: int, steps: Sequence[Step], name: str) -> None:
+    """Run the steps that a store is missing, in the transaction of the session."""
     if found > SCHEMA:
         raise StoreError(
-            f"has schema {found}, and this version of evichain knows {SCHEMA}",
+            f"has schema {found}, but this version of evichain reads up to {SCHEMA}",
             where=name,
             right="Upgrade evichain.",
         )
@@ -55,6 +55,6 @@ def bring_up_to_date(session: Session, found: int, steps: Sequence[Step], name: 
 
 
 def schema_of(session: Session) -> int:
-    """The schema that a store has."""
+    """The schema version of a store."""
     schema: int = session.rows("SELECT schema FROM evichain_state")[0][0]
     return schema

@@ -13,17 +13,17 @@ from evichain.errors import StoreError, StoreUnavailableError
 from evichain.service.store import queries
 from evichain.service.store.address import SqliteAddress
 from evichain.service.store.base import Store
-from evichain.service.store.checks import said
-from evichain.service.store.connection_pool import PATIENCE, ConnectionPool
+from evichain.service.store.checks import shown
+from evichain.service.store.connection_pool import WAIT_SECONDS, ConnectionPool
 from evichain.service.store.records import Written
-from evichain.service.store.schema import SCHEMA, bring_up_to_date, first_step, schema_of
+from evichain.service.store.schema import SCHEMA, first_step, migrate, schema_of
 from evichain.service.store.session import SLICE, Session
 
 _CONNECTIONS = 16
-_CACHE, _LOADING_CACHE = -8_000, -64_000  # kB a connection, negative by SQLite's custom
-_OLDEST = (3, 37)  # tables that hold to the types of their columns
-_AGAIN = 0.01
-_APPLICATION = 0x65766963  # "evic", by which a file tells whose it is
+_CACHE, _LOADING_CACHE = -8_000, -64_000  # kB per connection; SQLite wants it negative
+_OLDEST = (3, 37)  # strict tables
+_RETRY_SECONDS = 0.01
+_APPLICATION = 0x65766963  # "evic", the mark of our files
 
 _STEPS = (
     (
@@ -37,7 +37,7 @@ _STEPS = (
 _LOADED = (
     queries.PUT + " WHERE rating IS NOT excluded.rating OR timestamp IS NOT excluded.timestamp"
 )
-# What another program, an operator or a full disk may put right.
+# Errors that may pass without a change to the file.
 _PASSING = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM")
 
 
@@ -54,7 +54,7 @@ class SqliteStore(Store):
         self._check_place(create)
         self._pool = ConnectionPool(self._connect, lambda connection: True, _CONNECTIONS, self.name)
         self._file: tuple[int, int] | None = None
-        with self._explained():
+        with self._errors_translated():
             self._prepare(create)
         self._file = self._identity()
 
@@ -62,12 +62,12 @@ class SqliteStore(Store):
         self._pool.close()
 
     @contextmanager
-    def _looking(self) -> Iterator[Session]:
+    def _single_reads(self) -> Iterator[Session]:
         with self._connection() as connection:
             yield _SqliteSession(connection)
 
     @contextmanager
-    def _reading(self) -> Iterator[Session]:
+    def _read_transaction(self) -> Iterator[Session]:
         with self._connection() as connection:
             connection.execute("BEGIN")
             session = _SqliteSession(connection)
@@ -76,7 +76,7 @@ class SqliteStore(Store):
             connection.execute("COMMIT")
 
     @contextmanager
-    def _writing(self) -> Iterator[Session]:
+    def _write_transaction(self) -> Iterator[Session]:
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield _SqliteSession(connection)
@@ -84,18 +84,18 @@ class SqliteStore(Store):
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        # A file can be written to, by those who have it open, when nobody will find it again.
+        # A deleted file can still be written to by a process that has it open.
         if self._identity() != self._file:
             raise StoreUnavailableError(
                 "is no longer the file that was opened",
                 where=self.name,
                 right="Put it back, or open the store again.",
             )
-        with self._explained(), self._pool.use() as connection:
+        with self._errors_translated(), self._pool.use() as connection:
             yield connection
 
     def _identity(self) -> tuple[int, int] | None:
-        """What tells a file from another of the same name."""
+        """The identity of the file, other than its name."""
         try:
             found = self._path.stat()
         except OSError:
@@ -106,83 +106,83 @@ class SqliteStore(Store):
         parent = self._path.parent
         try:
             if not parent.is_dir():
-                right = "Make it first. In a URL, a path that begins at / has four slashes."
+                right = "Create it first. In a URL, an absolute path has four slashes."
                 raise StoreError("is not a folder", where=str(parent), right=right)
             if self._path.is_dir():
                 raise StoreError("is a folder", where=self.name, right="Name a file.")
             there = self._path.exists()
         except OSError as error:
             what = f"cannot be a file ({error.strerror})"
-            raise StoreError(what, where=said(self.name), right="Name another.") from error
+            raise StoreError(what, where=shown(self.name), right="Name another.") from error
         if not create and not there:
             raise StoreError(
                 "no such store", where=self.name, right="Import ratings into it first."
             )
 
     def _connect(self) -> sqlite3.Connection:
-        # Only to begin with may there be no file: later, a new one would be another.
+        # Create the file only when the store is opened; later it would be a different one.
         mode = "rwc" if self._file is None else "rw"
         connection = sqlite3.connect(
             f"file:{quote(str(self._path))}?mode={mode}",
             uri=True,
-            timeout=PATIENCE,
+            timeout=WAIT_SECONDS,
             isolation_level=None,
             check_same_thread=False,
         )
-        # Deleted ratings are overwritten, not only unlinked; and the log shrinks after an import.
+        # Overwrite deleted ratings on disk; shrink the write-ahead log after an import.
         for setting in ("synchronous = FULL", "secure_delete = ON", f"cache_size = {_CACHE}"):
             connection.execute(f"PRAGMA {setting}")
         connection.execute(f"PRAGMA journal_size_limit = {64 << 20}")
         return connection
 
     def _prepare(self, create: bool) -> None:
-        """Make the tables, or bring them to the present schema."""
+        """Create the tables, or migrate them."""
         with self._pool.use() as connection:
             found = self._schema(connection, create)
-            if _begin_log(connection) != "wal":
+            if _enable_wal(connection) != "wal":
                 right = "Choose a folder on a local disk."
-                raise StoreError("no write-ahead log can be kept", where=self.name, right=right)
-            if found == SCHEMA:  # nothing to wait for, whoever is writing
+                raise StoreError("cannot have a write-ahead log", where=self.name, right=right)
+            if found == SCHEMA:  # no lock needed
                 return
             connection.execute("BEGIN IMMEDIATE")
             found = self._schema(connection, create)
-            bring_up_to_date(_SqliteSession(connection), found, _STEPS, self.name)
+            migrate(_SqliteSession(connection), found, _STEPS, self.name)
             connection.execute("COMMIT")
 
     def _schema(self, connection: sqlite3.Connection, create: bool) -> int:
-        """The schema of the tables, 0 without any; an error if the file is someone else's."""
-        # In this order: whoever makes the tables just now says in the same breath whose they are.
+        """The schema version, 0 without tables; an error if the file is of another program."""
+        # In this order: another process may be creating the tables and the mark in one transaction.
         tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
         if owner == _APPLICATION:
             return schema_of(_SqliteSession(connection))
         if owner or tables or not create:
-            right = "Name another file; a new one is made where there is none."
+            right = "Name another file; it is created if it does not exist."
             raise StoreError("is not a store of ratings", where=self.name, right=right)
         return 0
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Say what SQLite complains of."""
+    def _errors_translated(self) -> Iterator[None]:
+        """Translate errors of SQLite into ours."""
         try:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorname", "") or ""
             if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-                what, right = "is busy: others have been writing to it", "Try again."
+                what, right = "is busy: other writers hold the lock", "Try again."
                 raise StoreUnavailableError(what, where=self.name, right=right) from error
             if code.startswith(_PASSING):
                 raise StoreUnavailableError(f"cannot be used ({error})", where=self.name) from error
-            right = "Name another file, or put a back-up in its place."
+            right = "Name another file, or restore a backup."
             raise StoreError(f"cannot be used ({error})", where=self.name, right=right) from error
 
 
-def _begin_log(connection: sqlite3.Connection) -> str:
-    """Have a write-ahead log; how changes are kept from now on.
+def _enable_wal(connection: sqlite3.Connection) -> str:
+    """Switch to a write-ahead log; returns the journal mode.
 
-    Of several who begin it in a new file, SQLite sends some away at once, however patient they are.
+    If several processes do so in a new file, some get SQLITE_BUSY at once, whatever the timeout.
     """
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -190,7 +190,7 @@ def _begin_log(connection: sqlite3.Connection) -> str:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > end:
                 raise
-        time.sleep(_AGAIN)
+        time.sleep(_RETRY_SECONDS)
 
 
 class _SqliteSession(Session):
@@ -214,7 +214,7 @@ class _SqliteSession(Session):
             yield pl.DataFrame(rows, schema=schema, orient="row")
 
     def end(self) -> None:
-        """End scans that nobody read to their end: they would hold on to the past."""
+        """Close unfinished scans, which would keep an old version alive."""
         for cursor in self._scans:
             cursor.close()
 
@@ -223,7 +223,7 @@ class _SqliteSession(Session):
         touched, given = self._connection.total_changes, 0
         self.rows(f"PRAGMA cache_size = {_LOADING_CACHE}")
         if not before:
-            # Made at the end by one sort, it costs a fraction.
+            # Building it at the end by one sort is much faster.
             self.change(queries.DROP_ITEM_INDEX)
         for frame in frames:
             columns = (column.to_list() for column in frame.iter_columns())

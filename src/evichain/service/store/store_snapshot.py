@@ -1,4 +1,4 @@
-"""All ratings as they were at one version, in bounded memory."""
+"""All ratings at one version, in bounded memory."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class StoreSnapshot:
-    """What a store held at `version`, whatever is written meanwhile.
+    """A store at `version`, whatever is written meanwhile.
 
-    It can be read as long as the `with` lasts that gave it, by one thread at a time.
+    It can be read inside its `with` block, by one thread at a time.
     """
 
     def __init__(self, session: Session, name: str) -> None:
@@ -28,20 +28,20 @@ class StoreSnapshot:
         self.version: int = session.rows(queries.VERSION)[0][0]
 
     def __len__(self) -> int:
-        """How many ratings there are."""
+        """The number of ratings."""
         count: int = self._session.rows(queries.COUNT)[0][0]
         return count
 
     def counts(self) -> Counts:
-        """How much there is."""
+        """The numbers of ratings, users, items and titles."""
         return Counts(*self._session.rows(queries.COUNTS)[0])
 
     @cached_property
     def _kinds(self) -> dict[Side, tuple[bool, bool]]:
-        """For each side, whether it has integer ids and whether it has text.
+        """For each side, whether it has integer ids and whether it has text ids.
 
         Raises:
-            DataError: both 1 and "1" are ids, which as text would be one.
+            DataError: both 1 and "1" are ids.
         """
         found = {}
         for side in Side:
@@ -50,23 +50,23 @@ class StoreSnapshot:
             if twins:
                 number = twins[0][0]
                 raise DataError(
-                    f"{side.noun}s {number} and '{number}' are two, and would be one in a table",
+                    f"{side.noun}s {number} and '{number}' differ only in type",
                     where=self._name,
-                    right="Keep to integers or to text: delete the ratings of one of them.",
+                    right="Use only integers or only text: delete the ratings of one of them.",
                 )
             found[side] = integers, texts
         return found
 
     def check_kinds(self) -> None:
-        """Refuse a store that holds an id in both kinds.
+        """Refuse a store that has an id in both types.
 
         Raises:
-            DataError: it does, as only one from an earlier version can.
+            DataError: it does; only stores of earlier versions can.
         """
         assert self._kinds
 
     def integers(self, side: Side) -> list[int]:
-        """The ids of a side that are integers, if others are text: in a table all are."""
+        """The integer ids of a side that also has text ids, which become text in a table."""
         if not all(self._kinds[side]):
             return []
         return [number for (number,) in self._session.rows(queries.integers(side))]
@@ -81,13 +81,13 @@ class StoreSnapshot:
         """The ratings, some at a time: user_id, item_id, rating, timestamp (null if not known).
 
         Args:
-            in_order: in the order in which they were put, which takes a sort.
+            in_order: in the order in which they were added, which takes a sort.
         """
         query = queries.scan(self._kinds, in_order=in_order)
         return self._session.frames(query, self.schema)
 
     def packed(self) -> Iterator[pl.DataFrame]:
-        """The ratings as they are stored, in the order of their keys."""
+        """The ratings as they are stored, in key order."""
         for frame in self._session.frames(f"{queries.PACKED} ORDER BY {queries.KEY}", PACKED):
             yield frame.with_columns(shortest(frame["rating"]))
 
@@ -105,8 +105,8 @@ class StoreSnapshot:
         """item_id and title of every item that has one.
 
         Args:
-            item_type: of the ids, those that cannot have it left out; by default Int64 if they
-                all are integers, and else String.
+            item_type: the type of the ids, without those that cannot have it; by default Int64 if
+                all are integers, otherwise String.
         """
         titles = self.titles()
         integers = {item: title for item, title in titles.items() if isinstance(item, int)}
@@ -120,7 +120,7 @@ class StoreSnapshot:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def ratings(self) -> Ratings:
-        """Everything as one table in memory; with timestamps if all ratings have one."""
+        """Everything as one table in memory, with timestamps if all ratings have one."""
         frames = list(self.frames())
         frame = pl.concat(frames) if frames else pl.DataFrame(schema=self.schema)
         if frame["timestamp"].null_count():

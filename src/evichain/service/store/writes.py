@@ -1,4 +1,4 @@
-"""Writes, and how several of them are done in one transaction."""
+"""Writes, and how several run in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Put:
-    """Ratings to add or change; gives what was `Written`.
+    """Ratings to add or change; the result is `Written`.
 
     Attributes:
-        adopt: whether ids take over the kind that they have in the store; else those of another
-            kind are refused.
+        adopt: whether ids get the type that they have in the store; otherwise ids of the other
+            type are refused.
         keep: whether pairs that have a rating keep it.
     """
 
@@ -37,7 +37,7 @@ class Put:
 
 @dataclass(frozen=True)
 class Delete:
-    """Pairs to delete; gives how many there were."""
+    """Pairs to delete; the result is how many there were."""
 
     pairs: "Sequence[tuple[Id, Id]]"
 
@@ -48,7 +48,7 @@ class Delete:
 
 @dataclass(frozen=True)
 class Erase:
-    """A user to erase; gives how many ratings there were."""
+    """A user to erase; the result is how many ratings there were."""
 
     user: "Id"
     size: int = 1
@@ -56,10 +56,10 @@ class Erase:
 
 @dataclass(frozen=True)
 class PutTitles:
-    """Titles to set, or to remove where they are None; gives how many changed.
+    """Titles to set, None removes one; the result is how many changed.
 
     Attributes:
-        adopt: whether items take over the kind that they have in the store.
+        adopt: whether items get the type that they have in the store.
     """
 
     titles: "Sequence[tuple[Id, str | None]]"
@@ -72,7 +72,7 @@ class PutTitles:
 
 @dataclass(frozen=True)
 class Trim:
-    """Forget the log before a version."""
+    """Delete the log before a version."""
 
     before: int
     size: int = 0
@@ -82,10 +82,7 @@ Write = Put | Delete | Erase | PutTitles | Trim
 
 
 def apply(session: Session, writes: Sequence[Write], version: int) -> list[Any]:
-    """Do writes one after the other.
-
-    Each of their rows has a version of its own, the last of them `version`.
-    """
+    """Run writes in order. Each row gets its own version, the last one `version`."""
     last, version = version, version - sum(write.size for write in writes)
     results: list[Any] = []
     edits: list[Put | Delete] = []
@@ -109,7 +106,7 @@ def apply(session: Session, writes: Sequence[Write], version: int) -> list[Any]:
 
 
 def _edit(session: Session, edits: Sequence[Put | Delete], version: int) -> list[Any]:
-    """Puts and deletes of one or many callers: few statements, and the log as if one by one."""
+    """Run puts and deletes together in few statements; the log is as if run one by one."""
     if not edits:
         return []
     edits = _of_one_kind(session, edits)
@@ -149,7 +146,7 @@ def _edit(session: Session, edits: Sequence[Put | Delete], version: int) -> list
 
 
 def _of_one_kind(session: Session, edits: Sequence[Put | Delete]) -> Sequence[Put | Delete]:
-    """The edits with every id that is put in the one kind that the store has it in."""
+    """The edits with every added id in the type of the store."""
     new: list[dict[Id, Id]] = []
     for side in Side:
         ids: tuple[set[Id], set[Id]] = (set(), set())
@@ -182,7 +179,7 @@ def _pairs(edit: Put | Delete) -> "Sequence[tuple[Id, Id]]":
 
 
 def _held(edit: Put | Delete) -> Sequence[tuple[float, int | None] | None]:
-    """What each pair is to hold: a rating and its time, or nothing."""
+    """The new rating and time of each pair; None deletes it."""
     if isinstance(edit, Delete):
         return [None] * len(edit.pairs)
     return [(rating.rating, rating.timestamp) for rating in edit.ratings]
@@ -191,7 +188,7 @@ def _held(edit: Put | Delete) -> Sequence[tuple[float, int | None] | None]:
 def _erase(session: Session, user: "Id", version: int) -> int:
     key = pack(user)
     ratings = session.change(queries.ERASE_RATINGS, key)
-    # A worker that has not read these yet learns all it needs from the erasure itself.
+    # A reader that has not seen these changes needs only the erasure.
     changes = session.change(queries.ERASE_CHANGES, key)
     if ratings or changes:
         erased = (version, ERASED, *key, *NO_ID, None, None, None)

@@ -138,15 +138,15 @@ def test_what_another_process_wrote_as_text_is_not_put_twice(ask: Caller, store:
     assert store.ratings_of(Side.USER, 7777) == []
 
 
-@pytest.mark.parametrize("refreshed", ["false", "true"])
+@pytest.mark.parametrize("refresh", ["false", "true"])
 def test_what_is_wrong_in_the_store_is_not_the_fault_of_who_writes(
-    ask: Caller, live: StoreFollower, store: Store, refreshed: str, monkeypatch: pytest.MonkeyPatch
+    ask: Caller, live: StoreFollower, store: Store, refresh: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> None:
         raise DataError("users 41 and '41' are two", right="Delete one of them.")
 
-    monkeypatch.setattr(live, "refresh" if refreshed == "true" else "catch_up", broken)
-    found = ask("PUT", f"/v1/users/eve/ratings/6?refreshed={refreshed}", json={"rating": 3})
+    monkeypatch.setattr(live, "refresh" if refresh == "true" else "catch_up", broken)
+    found = ask("PUT", f"/v1/users/eve/ratings/6?refresh={refresh}", json={"rating": 3})
     assert found.status_code == 503
     assert found.headers["retry-after"]
     assert "41" not in found.json()["detail"]

@@ -1,4 +1,4 @@
-"""Export: all ratings, as they are at one moment, in bounded memory."""
+"""Export of all ratings at one moment, in bounded memory."""
 
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from threading import Lock
@@ -16,7 +16,7 @@ from evichain.service.store import Store
 _KINDS = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
 _CONTENT: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "One rating a line.",
+        "description": "One rating per line.",
         "content": {
             "text/csv": {"schema": {"type": "string"}},
             "application/x-ndjson": {"schema": {"type": "string"}},
@@ -34,19 +34,19 @@ def router(service: Service) -> APIRouter:
         "/export", summary="Export all ratings", responses=_CONTENT, response_class=Response
     )
     async def export(format: Annotated[Literal["csv", "ndjson"], Query()] = "csv") -> Response:
-        """All ratings with user_id, item_id, rating and timestamp, as they are at this moment."""
+        """All ratings with user_id, item_id, rating and timestamp, at this moment."""
         if not gate.enter():
             retry = service.settings.retry_after
-            raise ProblemError(503, "Enough exports are under way.", retry_after=retry)
+            raise ProblemError(503, "Too many exports are in progress.", retry_after=retry)
         chunks = _Chunks(written(service.live.store, format))
 
         def end() -> None:
-            # Not waited for: whoever was to take the rest may be gone, and this task with them.
+            # Not awaited: the client may be gone, and this task cancelled.
             service.export_threads.later(chunks.close)
             gate.leave()
 
         try:
-            # Before the answer begins: a store that is gone is still a clean 503.
+            # Before the answer begins, so that an unreachable store is still a 503.
             first = await service.export_threads(next, chunks, b"")
         except BaseException:
             end()
@@ -64,7 +64,7 @@ def router(service: Service) -> APIRouter:
 
 
 class _Export(StreamingResponse):
-    """A stream with an end, whether or not anybody takes as much as its beginning."""
+    """A stream that calls `end` even if the client reads nothing."""
 
     def __init__(
         self, content: AsyncIterator[bytes], end: Callable[[], None], **options: Any
@@ -80,7 +80,7 @@ class _Export(StreamingResponse):
 
 
 class _Chunks(Iterator[bytes]):
-    """A generator that one thread may close while another is at it."""
+    """A generator that one thread may close while another one reads it."""
 
     def __init__(self, chunks: Generator[bytes, None, None]) -> None:
         self._chunks, self._lock = chunks, Lock()
@@ -95,7 +95,7 @@ class _Chunks(Iterator[bytes]):
 
 
 def written(store: Store, format: str) -> Generator[bytes, None, None]:
-    """The ratings as text, some at a time."""
+    """The ratings as text, in parts."""
     with store.snapshot() as snapshot:
         if format == "csv":
             yield (",".join(snapshot.schema) + "\n").encode()

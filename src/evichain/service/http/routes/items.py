@@ -1,4 +1,4 @@
-"""Items: search for them, what is known of one, which are like it, what it is called."""
+"""Items: search, details, similar items and titles."""
 
 from typing import Annotated
 
@@ -42,7 +42,7 @@ def router(service: Service) -> APIRouter:
         search_: Annotated[str, Query(alias="search", max_length=LONGEST_TITLE)] = "",
         n: models.Count = 10,
     ) -> models.Items:
-        """The items whose titles hold every word; those with most ratings without any word."""
+        """The items whose titles contain every word; without words those with most ratings."""
         return models.Items(items=await service.compute_threads(search, search_, n))
 
     @routes.get("/{item}", summary="One item")
@@ -50,7 +50,7 @@ def router(service: Service) -> APIRouter:
         """The title of an item, how many ratings it has and their mean."""
         return details(service.backend, item)
 
-    @routes.put("/{item}", summary="Give an item a title")
+    @routes.put("/{item}", summary="Set the title of an item")
     async def name(item: models.PathId, body: models.TitleBody) -> models.Item:
         """Set the title of an item, whether or not it has ratings."""
         native = service.native(Side.ITEM, item)
@@ -60,9 +60,9 @@ def router(service: Service) -> APIRouter:
         title = service.live.titles.title(native)
         return models.Item(id=str(native), title=title, ratings=ratings)
 
-    @routes.get("/{item}/similar", summary="Items like another")
+    @routes.get("/{item}/similar", summary="Similar items")
     async def similar(item: models.PathId, n: models.Count = 10) -> models.SimilarItems:
-        """The items whose embeddings are most like that of another."""
+        """The items with the most similar embeddings."""
         return models.SimilarItems(**similar_items(service.backend, item, n).to_dict())
 
     return routes

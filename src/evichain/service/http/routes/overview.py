@@ -15,9 +15,9 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["service"])
     ready = Readiness(service)
 
-    @routes.get("/v1/overview", summary="How much, how good, how fast")
+    @routes.get("/v1/overview", summary="Counts, error and latency")
     async def overview() -> models.Overview:
-        """Counts (a few seconds old at most), the model, its latest error and its speed."""
+        """Counts (at most a few seconds old), the model, its recent error and its latency."""
         counted = await service.compute_threads(service.counts)
         live, snapshot = service.live, service.live.snapshot
         latency = service.metrics.latency() or (None, None)
@@ -43,23 +43,23 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/health/live", summary="Whether the process answers")
     async def alive() -> models.Health:
-        """Always ok: that it answers is the answer."""
+        """Always ok if the process answers."""
         return models.Health(status="ok")
 
     @routes.get("/health/ready", summary="Whether the store can be reached")
     async def is_ready() -> models.Health:
-        """Ok when the store can be reached, and 503 when not."""
+        """Ok if the store can be reached, otherwise 503."""
         await ready.check()
         return models.Health(status="ok")
 
     @routes.get(
         "/metrics",
-        summary="Figures for Prometheus",
+        summary="Metrics for Prometheus",
         response_class=Response,
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
     async def metrics() -> Response:
-        """Requests, latencies, what was refused, counts, and the error on the latest ratings."""
+        """Requests, latencies, refusals, counts, and the error on the latest ratings."""
         counted = await service.compute_threads(service.counts)
         figures, rmse = service.metrics, service.live.recent.rmse
         figures.counted(counted.ratings, counted.users, counted.items, rmse)

@@ -1,4 +1,4 @@
-"""The page, and the files it is made of: from the package, nothing external."""
+"""The web page and its files."""
 
 from pathlib import Path
 
@@ -43,10 +43,10 @@ _HEADERS = {
 
 
 def router(folder: Path = FILES) -> APIRouter:
-    """The routes of the page; only the files that are there when the server starts."""
+    """The routes of the page, for the files that exist when the server starts."""
     routes = APIRouter(include_in_schema=False)
     root = folder.resolve()
-    # By name, so that no path can lead anywhere else.
+    # Looked up by name, so that no path leads out of the folder.
     files = {
         path.relative_to(root).as_posix(): path
         for path in sorted(root.rglob("*"))
@@ -56,7 +56,7 @@ def router(folder: Path = FILES) -> APIRouter:
     def served(name: str) -> Response:
         path = files.get(name)
         if path is None:
-            raise ProblemError(404, "There is no such file.")
+            raise ProblemError(404, "No such file.")
         return FileResponse(path, media_type=_KINDS[path.suffix], headers=_HEADERS)
 
     @routes.get("/")

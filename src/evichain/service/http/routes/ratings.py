@@ -1,4 +1,4 @@
-"""Ratings: put, delete, list, one or many at a time; erase a user."""
+"""Ratings: add, change, delete and list them; erase a user."""
 
 import base64
 import binascii
@@ -34,8 +34,8 @@ def router(service: Service) -> APIRouter:
     ) -> models.Written:
         """Add or change a rating.
 
-        When this is answered it is on disk, and the user's next answer has it. What it changes in
-        the embeddings of others follows soon after; with `refresh`, before this is answered.
+        When this is answered it is on disk and counts in the user's next answer. The embeddings
+        of other entities are refreshed soon after; with `refresh`, before this is answered.
         """
         rows = [(user, item, body.rating, body.timestamp)]
         return await written(service, rows, refresh=refresh)
@@ -44,7 +44,7 @@ def router(service: Service) -> APIRouter:
     async def delete(
         user: models.PathId, item: models.PathId, refresh: models.Refresh = False
     ) -> models.Deleted:
-        """Delete a rating; harmless when there is none."""
+        """Delete a rating, if there is one."""
         return await deleted(service, [(user, item)], refresh=refresh)
 
     @routes.get("/users/{user}/ratings", summary="All ratings of a user")
@@ -54,9 +54,7 @@ def router(service: Service) -> APIRouter:
             store.ratings_of, Side.USER, service.native(Side.USER, user)
         )
         if not found:
-            raise UnknownEntityError(
-                f"unknown user {user!r}", right="Ask for users who have rated something."
-            )
+            raise UnknownEntityError(f"unknown user {user!r}", right="Name a user who has ratings.")
         title = service.live.titles.title
         return models.UserRatings(
             user=str(found[0].user),
@@ -75,7 +73,7 @@ def router(service: Service) -> APIRouter:
     async def erase(user: models.PathId) -> models.Deleted:
         """Erase all ratings of a user, from the log of changes too.
 
-        All answers are then as if they had never been. Harmless when there are none.
+        All answers are then as if the ratings had never been given.
         """
         who = service.native(Side.USER, user)
         count = await service.write(lambda: store.erase(who), refresh=True)
@@ -91,7 +89,7 @@ def router(service: Service) -> APIRouter:
     async def delete_many(
         body: models.PairsBody, refresh: models.Refresh = False
     ) -> models.Deleted:
-        """Delete up to 10,000 ratings; those that are not there do not matter."""
+        """Delete up to 10,000 ratings; those that do not exist are ignored."""
         pairs = [(pair.user, pair.item) for pair in body.ratings]
         return await deleted(service, pairs, refresh=refresh)
 
@@ -100,7 +98,7 @@ def router(service: Service) -> APIRouter:
         after: Annotated[str | None, Query(max_length=4 * LARGEST_PAGE)] = None,
         limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE)] = 100,
     ) -> models.RatingsPage:
-        """Some ratings, in the order of their ids; `after` is what the page before gave."""
+        """A page of ratings, ordered by ids; `after` is the `after` of the previous page."""
         place = None if after is None else read_cursor(after)
         found = await service.store_threads(store.page, limit, after=place)
         return models.RatingsPage(
@@ -112,7 +110,7 @@ def router(service: Service) -> APIRouter:
 
 
 def row_of(row: Rating) -> models.StoredRating:
-    """A rating of the store as it is answered."""
+    """The JSON of a rating."""
     return models.StoredRating(
         user=str(row.user), item=str(row.item), rating=row.rating, timestamp=row.timestamp
     )
@@ -125,10 +123,10 @@ async def written(
     refresh: bool = False,
     keep: bool = False,
 ) -> models.Written:
-    """Put ratings that are on the scale; those without a time have it now.
+    """Add ratings that are on the scale; the default time is now.
 
     Args:
-        keep: leave pairs alone that have a rating.
+        keep: do not change pairs that have a rating.
     """
     scale, now = service.live.snapshot.scale, int(time.time())
     for number, (_, _, rating, _) in enumerate(rows, start=1):
@@ -149,7 +147,7 @@ async def written(
                 )
                 for user, item, rating, at in rows
             ),
-            # Another process may have put them meanwhile, in the other kind.
+            # Another process may have added them meanwhile with the other id type.
             adopt=True,
             keep=keep,
         )
@@ -175,16 +173,16 @@ async def deleted(
 
 
 def cursor(after: tuple[Id, Id]) -> str:
-    """Where a page begins, as an opaque text."""
+    """The start of a page as an opaque text."""
     return base64.urlsafe_b64encode(json.dumps(after).encode()).decode()
 
 
 def read_cursor(text: str) -> tuple[Id, Id]:
-    """What `cursor` made."""
+    """The inverse of `cursor`."""
     try:
         user, item = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, TypeError, RecursionError):
-        raise DataError("invalid cursor", right="Give what a page had as `after`.") from None
+        raise DataError("invalid cursor", right="Give the `after` of a page.") from None
     return user, item
 
 

@@ -16,7 +16,7 @@ FindAsker = Callable[[LiveBackend], Asker]
 
 
 def router(service: Service) -> APIRouter:
-    """The routes about what someone would rate."""
+    """The routes of recommendations and predictions."""
     routes = APIRouter(prefix="/v1", tags=["recommendations"])
 
     async def recommended(
@@ -35,7 +35,7 @@ def router(service: Service) -> APIRouter:
             service.metrics.recommended(time.perf_counter() - began)
             return models.Recommendations(**found.to_dict(), version=backend.snapshot.version)
 
-        # A list takes less time than handing it to a thread would; its reasons take more.
+        # A list is faster than a hand-over to a thread; its reasons are slower.
         return await service.compute_threads(work) if reasons else work()
 
     def predicted(find: FindAsker, items: list[str]) -> models.Predictions:

@@ -1,7 +1,7 @@
-"""Routes that answer clients of gorse, another recommender, as it would.
+"""Routes compatible with clients of gorse, another recommender.
 
-Feedback is a rating here. What has no place in a store of ratings (labels, categories, types of
-feedback, users without ratings) is taken and forgotten; the comment of an item is its title.
+Feedback is a rating here. Labels, categories, types of feedback and users without ratings are
+accepted and not stored; the comment of an item is its title.
 """
 
 from fastapi import APIRouter

@@ -1,4 +1,4 @@
-"""Users and items, as gorse knows them."""
+"""Users and items in gorse's API."""
 
 from collections.abc import Sequence
 
@@ -126,7 +126,7 @@ def router(service: Service) -> APIRouter:
 def some(snapshot: Snapshot, side: Side, n: int, cursor: str) -> tuple[list[Id], str]:
     """Some entities that have ratings, and the cursor of the next ones."""
     if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 12):
-        raise DataError("invalid cursor", right="Give what the page before had.")
+        raise DataError("invalid cursor", right="Give the cursor of the previous page.")
     id_index = snapshot.ids[side]
     found: list[Id] = []
     for index in range(int(cursor or 0), len(snapshot.rows[side])):

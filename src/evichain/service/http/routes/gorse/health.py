@@ -1,4 +1,4 @@
-"""Health, as gorse's clients ask for it."""
+"""Health in gorse's API."""
 
 from fastapi import APIRouter
 
@@ -13,12 +13,12 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/live", summary="Whether the process answers")
     async def alive() -> models.Ready:
-        """That it answers is the answer."""
+        """Always true if the process answers."""
         return models.Ready(ready=True)
 
     @routes.get("/ready", summary="Whether the store can be reached")
     async def is_ready() -> models.Ready:
-        """Ready when the store can be reached, and 503 when not."""
+        """True if the store can be reached, otherwise 503."""
         await ready.check()
         return models.Ready(ready=True)
 

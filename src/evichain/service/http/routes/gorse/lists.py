@@ -38,9 +38,9 @@ def router(service: Service) -> APIRouter:
         offset: models.Offset = 0,
         version: Annotated[str, Header(alias="X-API-Version")] = "1",
     ) -> list[models.Score] | list[str]:
-        """What a user would rate highest: ids, or with `X-API-Version: 2` scores as well.
+        """The items that a user would rate highest: ids, with `X-API-Version: 2` also scores.
 
-        To users who have rated nothing, the items with most ratings, by their means.
+        For users without ratings, the items with most ratings; their score is the mean.
         """
         backend = service.backend
         if backend.snapshot.index(Side.USER, user) == UNKNOWN:
@@ -51,16 +51,16 @@ def router(service: Service) -> APIRouter:
         found = found[offset:]
         return found if version == "2" else [one.id for one in found]
 
-    @routes.get("/recommend/{user}/{category}", summary="Recommend of a category")
+    @routes.get("/recommend/{user}/{category}", summary="Recommend from a category")
     async def recommend_category(user: own.PathId, category: own.PathId) -> list[models.Score]:
-        """Refused: categories are not kept."""
-        raise DataError("no categories are kept here", right="Ask without one.")
+        """Refused: categories are not supported."""
+        raise DataError("categories are not supported", right="Ask without one.")
 
-    @routes.post("/session/recommend", summary="Recommend to anyone")
+    @routes.post("/session/recommend", summary="Recommend to a guest")
     async def session(
         body: models.Session, n: models.N = 10, offset: models.Offset = 0
     ) -> list[models.Score]:
-        """What someone with this feedback would rate highest; nothing is stored."""
+        """The items that a guest with this feedback would rate highest; nothing is stored."""
         backend = service.backend
         rated = [(one.item_id, rating(service, one.value)) for one in body]
         best = answers.recommend(backend, make_guest(backend, rated), n + offset)[offset:]
@@ -71,7 +71,7 @@ def router(service: Service) -> APIRouter:
     async def items_like(
         item: own.PathId, n: models.N = 10, offset: models.Offset = 0
     ) -> list[models.Score]:
-        """The items whose embeddings are most like that of another."""
+        """The items with the most similar embeddings."""
         found = answers.similar_items(service.backend, item, n + offset)[offset:]
         return [models.Score(id=str(one.item), score=one.similarity) for one in found]
 
@@ -80,13 +80,13 @@ def router(service: Service) -> APIRouter:
     async def users_like(
         user: own.PathId, n: models.N = 10, offset: models.Offset = 0
     ) -> list[models.Score]:
-        """The users whose embeddings, as evidence, are most like that of another."""
+        """The users with the most similar embeddings at depth 1."""
         snapshot = service.live.snapshot
         return (await service.compute_threads(neighbours, snapshot, user, n + offset))[offset:]
 
     @routes.get("/latest", summary="The items that came last")
     async def latest(n: models.N = 10, offset: models.Offset = 0) -> list[models.Score]:
-        """The items that were rated for the first time last, by how many came before them."""
+        """The items most recently rated for the first time; the score is their position."""
         snapshot = service.live.snapshot
         found: list[models.Score] = []
         for place in reversed(range(len(snapshot.rows[Side.ITEM]))):
@@ -101,7 +101,7 @@ def router(service: Service) -> APIRouter:
 
 
 def neighbours(snapshot: Snapshot, user: str, n: int) -> list[models.Score]:
-    """The users most like another, by the angle between what they are as evidence."""
+    """The users most similar to another, by the cosine of their embeddings at depth 1."""
     index = snapshot.index(Side.USER, user)
     if index == UNKNOWN:
         raise UnknownEntityError(f"unknown user {user!r}")

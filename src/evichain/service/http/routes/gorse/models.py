@@ -1,4 +1,4 @@
-"""What gorse's API takes and gives; names are gorse's own."""
+"""The JSON of gorse's API; the names are gorse's."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -10,12 +10,12 @@ from pydantic.alias_generators import to_pascal
 from evichain.errors import DataError
 from evichain.service.http.models import LATEST, MAX_LIST, Id, Number
 from evichain.service.store import LARGEST_BATCH, LONGEST_TITLE
-from evichain.service.store.checks import said
+from evichain.service.store.checks import shown
 from evichain.service.store.records import Rating
 
 NO_TIME = "0001-01-01T00:00:00Z"
 RATING = "rating"
-"""The type of feedback, where none was asked for: types are not kept."""
+"""The default type of feedback; types are not stored."""
 
 N = Annotated[int, Query(ge=1, le=MAX_LIST)]
 Offset = Annotated[int, Query(ge=0, le=10 * MAX_LIST)]
@@ -23,7 +23,7 @@ Cursor = Annotated[str, Query(max_length=4 * MAX_LIST)]
 
 
 class Gorse(BaseModel):
-    """A document of gorse's; what is not known in it is left alone."""
+    """An object of gorse's API; unknown fields are ignored."""
 
     model_config = ConfigDict(alias_generator=to_pascal, populate_by_name=True)
 
@@ -171,5 +171,5 @@ def seconds(text: str | None) -> int | None:
         since = -1
     if not 0 <= since <= LATEST:
         right = "Write it as 2024-05-17T12:00:00Z, from 1970 on."
-        raise DataError(f"Timestamp {said(text)} is not a time", right=right)
+        raise DataError(f"Timestamp {shown(text)} is not a time", right=right)
     return since
