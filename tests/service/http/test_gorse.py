@@ -87,7 +87,7 @@ def test_times_of_feedback(live: StoreFollower) -> None:
     row = {"UserId": "eve", "ItemId": 1, "Value": 4}
     for text in ("soon", "1969-12-31T23:59:59Z", "0001-01-01T00:00:01Z", "10000-01-01T00:00:00Z"):
         told = ask("PUT", "/api/feedback", json=[{**row, "Timestamp": text}])
-        assert "is no time" in check_problem(told, 422)["detail"]
+        assert "is not a time" in check_problem(told, 422)["detail"]
     for text, least in (("9999-12-31T23:59:59Z", 253402300799), ("1970-01-01", 0)):
         ask("PUT", "/api/feedback", json=[{**row, "Timestamp": text}])
         assert live.store.ratings_of(Side.USER, "eve")[0].timestamp == least

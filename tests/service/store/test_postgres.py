@@ -116,7 +116,7 @@ def test_a_role_without_rights_is_told(postgres: Server) -> None:
     postgres.execute("GRANT USAGE ON SCHEMA closed TO guarded")
     with pytest.raises(StoreError, match="permission denied") as caught:
         open_store(postgres.url(user=f"guarded:{PASSWORD}", schema="closed"))
-    assert "has to own the tables" in caught.value.right
+    assert "must own the tables" in caught.value.right
 
 
 def test_a_database_that_is_not_there(postgres: Server) -> None:

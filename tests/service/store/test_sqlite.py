@@ -72,7 +72,7 @@ def test_without_create_no_file_is_made(path: Path) -> None:
         open_store(path, create=False)
     assert not path.exists()
     path.touch()
-    with pytest.raises(StoreError, match="no store of ratings"):
+    with pytest.raises(StoreError, match="not a store of ratings"):
         open_store(path, create=False)
     with open_store(path) as store:
         assert store.version() == 0

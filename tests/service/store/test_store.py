@@ -125,7 +125,7 @@ def test_a_number_and_its_text_cannot_come_together(store: Store, adopt: bool) -
     for rows in ([(1, 1, 1), ("1", 2, 2)], [(1, 1, 1), (2, "1", 2)]):
         with pytest.raises(DataError, match="differ only in type") as caught:
             store.put(rows, adopt=adopt)
-        assert "Keep to integers or to text" in caught.value.right
+        assert "Use only integers or only text" in caught.value.right
     assert store.version() == 0
 
 
@@ -243,9 +243,9 @@ REFUSED = [
     ([(1, 1, "4")], "no finite number"),
     ([(1, 1, True)], "no finite number"),
     ([(1, 1, None)], "no finite number"),
-    ([(1, 1, 1, 2**63)], "is no time"),
-    ([(1, 1, 1, 1.5)], "is no time"),
-    ([(1, 1, 1, "now")], "is no time"),
+    ([(1, 1, 1, 2**63)], "is not a time"),
+    ([(1, 1, 1, 1.5)], "is not a time"),
+    ([(1, 1, 1, "now")], "is not a time"),
     ([(1, 1)], "is no rating"),
     ([(1, 1, 1, 1, 1)], "is no rating"),
     ([7], "is no rating"),
