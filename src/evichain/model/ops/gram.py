@@ -1,8 +1,8 @@
-"""Products of a few rows with themselves and with weights, as fast as the machine can.
+"""Gram matrices of a few rows.
 
-The ridge channel spends its time in `matrix += sum row' row`, of which only the upper half is
-looked at. A tile of the matrix is summed in registers: twelve vectors of eight numbers at a
-time, which the registers of any processor can hold beside what is multiplied.
+The ridge channel spends most of its time in `matrix += sum row' row`, of which only the upper half
+is used. A tile of the matrix is summed in registers: twelve vectors of eight numbers, which fit
+beside the operands in the registers of any processor.
 """
 
 from typing import Any
@@ -67,7 +67,7 @@ def add_products(panel: Floats, count: int, matrix: Floats) -> None:
 
 @fast_kernel
 def add_line(panel: Floats, count: int, line: int, matrix: Floats, sign: float) -> None:
-    """Add `sign` times that to eight rows of the matrix, from its diagonal on."""
+    """Add `sign` times the product to eight rows of the matrix, from the diagonal on."""
     size, own = matrix.shape[1], line * matrix.shape[1]
     next_four = own + 4 * size
     j = line
