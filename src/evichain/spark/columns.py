@@ -33,7 +33,7 @@ def places_among(column: pa.ChunkedArray, ids: pa.Array) -> Ints:
 
 
 def as_bytes(rows: Floats, has_embedding: Flags) -> pa.Array:
-    """Rows of numbers as binary values, null for no embedding; the bytes are copied, not converted."""
+    """Rows of numbers as binary values, null for no embedding; bytes are copied as they are."""
     width = rows.shape[1] * rows.itemsize
     data = pa.py_buffer(np.ascontiguousarray(rows))
     fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, data])

@@ -55,7 +55,6 @@ def _tile(rows: int, vectors: int) -> Any:
 
 
 _four_by_three, _four_by_two, _eight_by_one = _tile(4, 3), _tile(4, 2), _tile(8, 1)
-_two_by_six, _two_by_one = _tile(2, 6), _tile(2, 1)
 
 
 @fast_kernel
@@ -85,10 +84,7 @@ def add_line(panel: Floats, count: int, line: int, matrix: Floats, sign: float) 
 @fast_kernel
 def add_moments(weights: Floats, panel: Floats, count: int, moments: Floats) -> None:
     """Add the first `count` rows of a panel, with each of their two weights, to two rows."""
-    size, j = panel.shape[1], 0
-    while j + 6 * LANES <= size:
-        _two_by_six(weights, 0, 2, panel, j, size, count, moments, j, 1.0)
-        j += 6 * LANES
-    while j < size:
-        _two_by_one(weights, 0, 2, panel, j, size, count, moments, j, 1.0)
-        j += LANES
+    for n in range(count):
+        for j in range(panel.shape[1]):
+            moments[0, j] += weights[n, 0] * panel[n, j]
+            moments[1, j] += weights[n, 1] * panel[n, j]

@@ -19,15 +19,9 @@ from evichain.model.ops import torch_ops
 from evichain.model.ops.cholesky import factor_size, factorize, solve_packed
 from evichain.model.ops.gram import add_moments, add_products
 from evichain.model.ops.simd import (
-    ARRAY,
-    LANES,
-    NUMBER,
-    PLACE,
-    VectorWriter,
     add_row,
     copy_row,
     dot_rows,
-    instructions,
     padded,
     padded_rows,
 )
@@ -148,38 +142,11 @@ def padded_ridge(ridge: Floats) -> Floats:
     return np.concatenate([ridge, np.ones(padded(len(ridge)) - len(ridge), np.float32)])
 
 
-def _pull_key(
-    w: VectorWriter, keys: Any, i: Any, target: Any, z: Any, h: Any, j: Any, size: Any, out: Any
-) -> Any:
-    """Add `(t - k z) h - (k h) z` to the gradient of the key at i, and return `k h`."""
-
-    def along(k: Any, sums: list[Any]) -> list[Any]:
-        key, place = w.load(keys, w.place(i, k)), w.place(j, k)
-        return [w.plus(total, key, w.load(a, place)) for total, a in zip(sums, (z, h), strict=True)]
-
-    along_z, along_h = (w.sum(total) for total in w.loop(size, LANES, 2, along))
-    rest, back = w.everywhere(w.builder.fsub(target, along_z)), w.everywhere(along_h)
-
-    def add(k: Any, _: list[Any]) -> list[Any]:
-        own, place = w.place(i, k), w.place(j, k)
-        moved = w.plus(w.load(out, own), rest, w.load(h, place))
-        w.store(w.minus(moved, back, w.load(z, place)), out, own)
-        return []
-
-    w.loop(size, LANES, 0, add)
-    return along_h
-
-
-_pull = instructions(
-    _pull_key, ARRAY, PLACE, NUMBER, ARRAY, ARRAY, PLACE, PLACE, ARRAY, result=NUMBER
-)
-
-
 @kernel
 def _is_small(count: int, size: int) -> bool:
     """Whether a node has so little evidence that the smaller dual system is solved instead.
 
-    `(K'K + R)^-1 K' t = R^-1 K' (K R^-1 K' + 1)^-1 t`, which has as many rows as there are keys in K.
+    `(K'K + R)^-1 K' t = R^-1 K' (K R^-1 K' + 1)^-1 t`, a system with a row for each key.
     """
     return 7 * count <= 4 * size
 
@@ -330,12 +297,19 @@ def _solve_back(
 ) -> None:
     size = keys.shape[1]
     for s in range(start, stop):
-        key, change = s * size, np.float32(0)
-        out[s] = 0
+        change = np.float32(0)
+        for k in range(size):
+            out[s, k] = 0
         for pair in range(source_ptr[s], source_ptr[s + 1]):
             unexplained = pair_value[pair] - below[s]
             for link in range(pair_ptr[pair], pair_ptr[pair + 1]):
                 node = pair_node[link]
-                target = unexplained - own[node]
-                change -= _pull(keys, key, target, solved, moved, node * size, size, out)
+                along_z = along_h = np.float32(0)
+                for k in range(size):
+                    along_z += keys[s, k] * solved[node, k]
+                    along_h += keys[s, k] * moved[node, k]
+                rest = unexplained - own[node] - along_z
+                for k in range(size):
+                    out[s, k] += rest * moved[node, k] - along_h * solved[node, k]
+                change -= along_h
         out_below[s] = change
