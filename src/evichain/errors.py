@@ -49,7 +49,7 @@ class NotFittedError(EvichainError):
 
 
 class DistributedError(EvichainError):
-    """A process of several that train together has gone, and the others cannot go on."""
+    """A process of a data-parallel run has stopped, so the others cannot continue."""
 
 
 class MachineError(EvichainError):
