@@ -1,8 +1,8 @@
 """Compiled kernels: how one is declared, and how one runs over a range on all cores.
 
-Kernels release the interpreter's lock and write disjoint parts of their output, so plain
-threads do, and any number of callers may run them at once (which numba's own parallel
-loops do not allow on every platform).
+Kernels release the interpreter's lock and write disjoint parts of their output. So plain threads
+suffice, and any number of callers may run them at once, which numba's own parallel loops do not
+allow on every platform.
 """
 
 import inspect
@@ -33,7 +33,7 @@ _SMALLEST_SHARE = 64
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function over arrays; kept on disk between runs, free of the lock."""
+    """Compile a function over arrays; it is cached on disk and releases the lock."""
     return _compiled(function, fast=False)
 
 
@@ -45,7 +45,7 @@ def fast_kernel(function: Function) -> Function:
 def _compiled(function: Function, *, fast: bool) -> Function:
     made: Any = njit(cache=True, nogil=True, fastmath=fast)(function)
     note_sources(made, function)
-    # What is kept on disk holds the code of other kernels too, of which numba looks at none.
+    # The cached code contains that of called kernels, which numba's cache key ignores.
     kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
     if kept is not None:
         kept._source_stamp = (kept._source_stamp, made.kernel_sources)
@@ -53,9 +53,9 @@ def _compiled(function: Function, *, fast: bool) -> Function:
 
 
 def note_sources(made: Any, *functions: Callable[..., Any]) -> None:
-    """Note in `made.kernel_sources` a digest of all that it is compiled from.
+    """Set `made.kernel_sources` to a digest of all source code it is compiled from.
 
-    That is the files of these functions, and whatever those that they import are made from.
+    That is the files of these functions, and the sources of all kernels that they use.
     """
     digest = blake2b(digest_size=16)
     for function in functions:
@@ -89,8 +89,8 @@ def _thread_pool(_process: int) -> ThreadPoolExecutor:
 def in_threads(function: Callable[..., None], count: int, *arguments: Any) -> None:
     """Call `function(start, stop, *arguments)` for shares that cover `range(count)`.
 
-    There are more shares than threads, so that an uneven one does not keep the others
-    waiting; the result must not depend on them.
+    There are more shares than threads, so that one long share does not delay the others; the
+    result must not depend on the shares.
     """
     lanes = thread_count()
     shares = min(4 * lanes, count // _SMALLEST_SHARE)

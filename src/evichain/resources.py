@@ -1,4 +1,4 @@
-"""What a process has used of the machine, how it stands back, and work in one of its own."""
+"""Peak memory, thread priority, and work in a separate process."""
 
 import os
 import re
@@ -19,11 +19,11 @@ Result = TypeVar("Result")
 
 
 def peak_bytes(process: int | None = None) -> int | None:
-    """The most memory a process has had resident, this one by default, where the system tells.
+    """The peak resident memory of a process, by default this one; None if it is unknown.
 
-    It counts from when its program was started; only where that is not told, what the process
-    was before, a copy of the one that started it, counts too. Pages of mapped files count as far
-    as they were looked at, although the system can take them back at any time.
+    It is counted from the start of the program, except on systems that only report it since the
+    fork, when the process was a copy of its parent. Pages of mapped files that were read count
+    too, although the system can reclaim them at any time.
     """
     status = Path("/proc", "self" if process is None else str(process), "status")
     with suppress(OSError):
@@ -41,7 +41,7 @@ def peak_bytes(process: int | None = None) -> int | None:
 
 
 def lower_priority(steps: int = 10) -> None:
-    """Let all others go before this thread, where the system tells threads apart and allows it."""
+    """Lower the priority of this thread, on systems that support it."""
     if sys.platform != "linux":
         return
     with suppress(OSError):
@@ -51,12 +51,12 @@ def lower_priority(steps: int = 10) -> None:
 def in_own_process(
     work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
 ) -> Result:
-    """Do a piece of work in a process of its own, whose memory is then that of the work."""
+    """Run a function in a separate process, so that its peak memory is that of the function."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         try:
             return process.submit(work, *arguments, **named).result()
         except BrokenProcessPool as error:
             raise MachineError(
-                "the process that did the work was ended, most likely because memory ran out",
+                "the worker process was killed, most likely because memory ran out",
                 right="Use less data, smaller settings, or a machine with more memory.",
             ) from error

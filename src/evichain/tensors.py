@@ -1,4 +1,4 @@
-"""Tensors as files: safetensors, readable by whoever may read what else is written here."""
+"""Tensors as safetensors files, with the usual file permissions."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +11,6 @@ def write_tensors(
     tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None
 ) -> None:
     """Write tensors by name; the file has the mode that the umask gives."""
-    # Not `save_file`, whose files nobody but their owner can read.
+    # Not `save_file`: only the owner could read its files.
     whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
     path.write_bytes(save(whole, metadata))

@@ -22,7 +22,7 @@ from evichain.training.trainer import Batch, draw_step, loss_of, make_batch
 @pytest.mark.parametrize("cycle_blocking", [False, True])
 def test_the_products_told_of_are_those_that_are_made(recipe: str, cycle_blocking: bool) -> None:
     if recipe == "plus" and cycle_blocking:
-        pytest.skip("channels know no cycle blocking")
+        pytest.skip("channels do not support cycle blocking")
     chain, pool, settings = small(recipe, cycle_blocking=cycle_blocking)
     plan = make_batch(pool, settings.policy, settings.training, 0).plan
     with Products() as made:

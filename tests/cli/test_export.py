@@ -99,7 +99,10 @@ def test_what_cannot_be_exported(refused: Refused, store: str, tmp_path: Path) -
 def test_two_users_that_a_table_cannot_tell_apart(
     refused: Refused, store: str, tmp_path: Path
 ) -> None:
-    with open_store(store) as opened, opened._writing() as session:  # as an earlier version would
+    with (
+        open_store(store) as opened,
+        opened._write_transaction() as session,
+    ):  # as an earlier version would
         session.change(queries.PUT, [*pack("1"), *pack(7), 1.0, None, 99])
     out = tmp_path / "a.csv"
     assert "1 and '1' are two" in refused("export", "--store", store, "--out", out)[0]

@@ -201,7 +201,7 @@ def test_a_mistake_is_said_once(spawn: Spawn, tmp_path: Path) -> None:
 
 def test_a_device_that_is_not_there(refused: Refused, graph: Path) -> None:
     lines = refused("train", graph, "--device", "abacus")
-    assert "nothing can be computed on 'abacus'" in lines[0]
+    assert "cannot compute on 'abacus'" in lines[0]
 
 
 def test_half_an_environment_is_refused(

@@ -61,13 +61,13 @@ def test_what_is_no_parquet(refused: Refused, model: Path, tmp_path: Path) -> No
         path.write_text("1\t2\t3\n")
     out = ("--out", tmp_path / "out")
     first, second = refused("spark", "recommend", model, mine, *out)
-    assert first == f"error: {mine}: is no Parquet file"
+    assert first == f"error: {mine}: is not a Parquet file"
     assert second == f"evichain data convert '{mine}' '{tmp_path}/my ratings.parquet'"
     first, second = refused("spark", "embed", model, folder, *out)
     assert first == f"error: {folder}: no file in it is Parquet"
     assert second == f"evichain data convert {folder} {folder}.parquet"
     first, second = refused("spark", "score", model, "table:ratings", "--pairs", mine, *out)
-    assert first == f"error: {mine}: is no Parquet file"
+    assert first == f"error: {mine}: is not a Parquet file"
     assert "convert" not in second
 
 

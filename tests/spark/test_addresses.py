@@ -15,7 +15,7 @@ def test_parquet_of_any_name_and_depth(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     check_parquet(str(tmp_path))
     check_parquet(str(tmp_path / "day=1" / "000000_0"))
-    with pytest.raises(DataError, match=r"notes\.txt: is no Parquet file"):
+    with pytest.raises(DataError, match=r"notes\.txt: is not a Parquet file"):
         check_parquet(str(tmp_path / "notes.txt"))
 
 

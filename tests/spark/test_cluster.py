@@ -90,5 +90,5 @@ def test_a_master_that_is_not_there(models: Models, tmp_path: Path) -> None:
     assert done.returncode == 2
     said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert len(said) == 1
-    assert "no Spark session can be had" in said[0]
+    assert "cannot start a Spark session" in said[0]
     assert "Traceback" not in done.stderr

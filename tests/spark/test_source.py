@@ -21,8 +21,8 @@ GOOD: dict[str, list[Any]] = {"user_id": [1, 2], "item_id": ["a", "b"], "rating"
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"rating": [4.0, float("nan")]}, "1 of 2 ratings are no finite number"),
-        ({"rating": [None, float("inf")]}, "2 of 2 ratings are no finite number"),
+        ({"rating": [4.0, float("nan")]}, "1 of 2 ratings are not finite numbers"),
+        ({"rating": [None, float("inf")]}, "2 of 2 ratings are not finite numbers"),
         ({"rating": ["4", "3"]}, "'rating' has type string"),
         ({"user_id": [1, None]}, "1 of 2 ratings lack a user_id or an item_id"),
         ({"user_id": [1.5, 2.0]}, "'user_id' has type double"),

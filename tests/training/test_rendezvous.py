@@ -46,5 +46,5 @@ def test_what_is_no_such_number_is_named(
 ) -> None:
     environment.setenv("WORLD_SIZE", size)
     environment.setenv("RANK", rank)
-    with pytest.raises(SettingsError, match=f"{wrong}: '.+' is no whole number from"):
+    with pytest.raises(SettingsError, match=f"{wrong}: '.+' is not a whole number from"):
         rank_and_size()

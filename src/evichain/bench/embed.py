@@ -1,4 +1,4 @@
-"""A benchmark of bulk generation: everyone's embeddings at every depth, once."""
+"""A benchmark of bulk generation: the embeddings of all entities at every depth."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -32,20 +32,20 @@ def bench_embed(
     """Generate all embeddings of users and items, with the evidence used for serving.
 
     Returns `seconds` for all of it (the median), `ratings_per_second`, and `gemm_ratio`: the
-    seconds over those of dense products of its sizes, which are measured in between. Cycles are
-    not blocked: embeddings for all cannot leave out whoever asks.
+    seconds over those of dense products of its sizes, which are measured in between. Cycle
+    blocking is off, because it would make an embedding depend on who asks for it.
     """
     graph = Graph.build(ratings)
     pool = Pool.most_rated(graph, settings.chain.prototype_counts)
     policy = settings.policy.model_copy(update={"cycle_blocking": False})
     torch.manual_seed(settings.training.seed)
     chain = Chain.for_pool(settings.chain, pool, policy.max_depth)
-    say("what it takes is compiled")
+    say("compiling the kernels")
     made = all_layers(chain, pool, policy)
     ours, dense = list[float](), list[float]()
     for turn in range(repeats):
-        say(f"everyone at every depth, {turn + 1} of {repeats}")
-        made.clear()  # or there would be two of all in memory
+        say(f"all entities at every depth, {turn + 1} of {repeats}")
+        made.clear()  # or there would be two copies in memory
         begun = time.perf_counter()
         made = all_layers(chain, pool, policy)
         ours.append(time.perf_counter() - begun)

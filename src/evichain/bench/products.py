@@ -1,4 +1,4 @@
-"""Dense products: what arithmetic of a given size takes at the least, here and now."""
+"""Dense matrix products: the least time that arithmetic of a given size takes."""
 
 import time
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def block_products(generator: Generator, below: int, block: Block) -> list[Shape
 
 
 def seconds_of_products(shapes: Iterable[Shape], *, backward: bool) -> float:
-    """The time of these products alone, and of both of the backward ones if asked for."""
+    """The time of these products, and of the two products of their gradients if `backward`."""
     took = 0.0
     for rows, wide, out in shapes:
         left, weight, grad = torch.ones(rows, wide), torch.ones(wide, out), torch.ones(rows, out)
@@ -49,5 +49,5 @@ def seconds_of_products(shapes: Iterable[Shape], *, backward: bool) -> float:
 
 
 def ratio(seconds: float, of_products: float) -> float | None:
-    """How much longer something takes than products do; None where there are none."""
+    """The time over that of the products; None if there are none."""
     return seconds / of_products if of_products else None

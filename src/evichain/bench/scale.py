@@ -1,7 +1,7 @@
-"""How the cost of a step and the memory grow with the data, on made-up ratings of any number.
+"""How the cost of a step and the memory grow with the data, on synthetic ratings.
 
-Each piece of work has a process of its own, since the most memory that a process ever had is
-all that the system tells.
+Each piece of work runs in its own process, because the system only reports the peak memory of a
+whole process.
 """
 
 import json
@@ -24,8 +24,8 @@ from evichain.resources import in_own_process, peak_bytes
 from evichain.training.trainer import make_batch
 
 _WARM_UP = 3
-_TOLD = {"iterations", "validation", "patience", "seed"}
-"""Settings that the measurement has its own of."""
+_OWN_SETTINGS = {"iterations", "validation", "patience", "seed"}
+"""Settings that the benchmark sets itself."""
 
 Figures = dict[str, Any]
 Say = Callable[[str], None]
@@ -41,7 +41,7 @@ def bench_scale(
     repeats: int = 10,
     say: Say = lambda line: None,
 ) -> Figures:
-    """Make sets of so many ratings, convert them to graphs and train on these for some steps.
+    """Generate sets of ratings, convert them to graphs and train on these for some steps.
 
     Args:
         sizes: how many ratings the sets have.
@@ -50,14 +50,14 @@ def bench_scale(
         repeats: steps to take the median of.
 
     Returns `sizes`, with the seconds of each piece of work, those in which it had a processor,
-    and its peak memory, and which of them were `kept` from before, when version and machine may
-    have been others; `step_ratio`, a step on the largest set over one on the smallest, and
-    the same of processor time, for machines that do something else too; and `peak_bytes`, the
+    and its peak memory, and which of them were `kept` from an earlier run, perhaps with another
+    version or machine; `step_ratio`, a step on the largest set over one on the smallest, and the
+    same for processor time, for busy machines; and `peak_bytes`, the
     most memory of all.
     """
-    for name in sorted(_TOLD & (changes or {}).keys()):
-        right = "So many steps as `repeats` are timed, and nothing is watched beside them."
-        raise SettingsError("is not free where steps are measured", where=name, right=right)
+    for name in sorted(_OWN_SETTINGS & (changes or {}).keys()):
+        right = "The benchmark trains for `repeats` timed steps, without validation."
+        raise SettingsError("is set by the benchmark", where=name, right=right)
     cache.mkdir(parents=True, exist_ok=True)
     found = []
     for size in sorted(sizes):
@@ -108,7 +108,7 @@ class _Clock:
     def __init__(self) -> None:
         self._begun = time.perf_counter(), time.process_time()
 
-    def told(self, name: str) -> Figures:
+    def figures(self, name: str) -> Figures:
         return {
             f"{name}_seconds": time.perf_counter() - self._begun[0],
             f"{name}_cpu_seconds": time.process_time() - self._begun[1],
@@ -122,7 +122,7 @@ def _generate(size: int, seed: int, place: Path) -> Figures:
     clock = _Clock()
     card = Synthetic(size, seed=seed).write(folder)
     kept = ("ratings", "users", "items", "floor_rmse", "mean_rmse")
-    return {name: card[name] for name in kept} | clock.told("generate")
+    return {name: card[name] for name in kept} | clock.figures("generate")
 
 
 def _convert(place: Path) -> Figures:
@@ -131,7 +131,7 @@ def _convert(place: Path) -> Figures:
     clock = _Clock()
     convert_parquet(place / "ratings", folder)
     size = sum(path.stat().st_size for path in folder.iterdir())
-    return clock.told("convert") | {"graph_bytes": size}
+    return clock.figures("convert") | {"graph_bytes": size}
 
 
 def _train(

@@ -1,7 +1,7 @@
 """Benchmarks of a training step, as ratios measured in one process.
 
-Times differ from machine to machine and from minute to minute; what stays is how a step
-compares with dense products of the same size, and with the recursion it replaces.
+Times differ between machines and moments. What can be compared is the ratio of a step to dense
+products of the same size, and to the recursion that it replaces.
 """
 
 import time
@@ -92,11 +92,11 @@ def _against_gemm(pool: Pool, settings: Settings, repeats: int) -> dict[str, Any
         _step(chain, optimizer, batch, settings.training.regularization)
         now = time.perf_counter()
         step_times.append(now - last)
-        # Not the plan itself: it may take gigabytes, and training lets go of it too.
+        # Not the plan itself: it may take gigabytes, and training releases it too.
         products.append(step_products(batch.plan, chain))
         last = time.perf_counter()
     peak = peak_bytes()
-    # Alone, after the steps: a plan made alongside would slow the products down.
+    # After the steps, because making a plan at the same time would slow the products down.
     gemm_times = [seconds_of_products(shapes, backward=True) for shapes in products]
     step_times, gemm_times = step_times[_WARM_UP:], gemm_times[_WARM_UP:]
     return {

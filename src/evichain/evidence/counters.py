@@ -57,7 +57,7 @@ def count(
 
     made = np.minimum(asked, 1) if policy.caching else asked
     back: Longs = np.zeros(len(links[0].ref) if links else 0, np.int64)
-    for depth, (link, live_links_here) in enumerate(zip(links, live_links, strict=True)):
+    for depth, (link, here) in enumerate(zip(links, live_links, strict=True)):
         asks = np.repeat(made, np.diff(link.ptr)) - back
         stored, dead = link.ref < 0, link.ref == NO_REFERENCE
         total += Counters(requests=int(asks[stored].sum()), failed=int(asks[dead].sum()))
@@ -65,14 +65,14 @@ def count(
             # Below the last links there are only prototypes and dead ends.
             break
         inner = ~stored
-        asks, alive, node = asks[inner], live_links_here.alive[inner], link.ref[inner]
+        asks, alive, node = asks[inner], here.alive[inner], link.ref[inner]
         nodes = len(frontiers[depth + 1].entities)
         back = np.zeros(len(links[depth + 1].ref), np.int64)
         if policy.cycle_blocking:
             total += _answered(policy, asks, alive, remembered=True)
             each = np.minimum(asks, 1) if policy.caching else asks
             made = np.bincount(node, weights=each, minlength=nodes).astype(np.int64)
-            mutual = live_links_here.mutual[inner]
+            mutual = here.mutual[inner]
             back[mutual[mutual >= 0]] = each[mutual >= 0]
         else:
             asked = np.bincount(node, weights=asks, minlength=nodes).astype(np.int64)

@@ -140,14 +140,14 @@ class _Descent:
         live_links: list[LiveLinks] = []
         below: Links | None = None
         for layer in reversed(range(len(self.links))):
-            live_links_here = find_live(
+            found = find_live(
                 self.frontiers[layer].entities,
                 self.links[layer],
                 below,
                 live_links[0] if live_links else None,
                 self.policy.cycle_blocking,
             )
-            live_links.insert(0, live_links_here)
+            live_links.insert(0, found)
             below = self.links[layer]
         return live_links
 
@@ -162,10 +162,10 @@ class _Descent:
         below_alive: Flags = NO_INDICES.astype(np.bool_)
         blocks[self.top + len(self.links), self.sides[-1]] = below
         for layer in reversed(range(len(self.links))):
-            frontier, live_links_here = self.frontiers[layer], self.live_links[layer]
-            own, part = live_links_here, None
+            frontier, found = self.frontiers[layer], self.live_links[layer]
+            own, part = found, None
             if self.share != WHOLE:
-                own, part = live_links_here.share(self.links[layer].ptr, *self.share)
+                own, part = found.share(self.links[layer].ptr, *self.share)
             layout, pair_of_link, variants = lay_out(
                 self.links[layer],
                 own,
@@ -178,11 +178,11 @@ class _Descent:
                 owner = np.searchsorted(below_links, variants, side="right") - 1
                 below.variant_node = below_row[owner]
                 below.variant_pair = below_pair[variants]
-            live = live_links_here.count > 0
+            live = found.count > 0
             below = Block(frontier.prototypes, frontier.entities[live], layout, share=part)
             below_row = np.where(live, np.cumsum(live, dtype=np.int32) - 1, -1).astype(np.int32)
             below_pair, below_links = pair_of_link, self.links[layer].ptr
-            below_alive = live_links_here.alive
+            below_alive = found.alive
             blocks[self.top + layer, self.sides[layer]] = below
         return blocks, below_row
 

@@ -23,10 +23,10 @@ _FEW = 64
 
 @dataclass(frozen=True)
 class LiveLinks:
-    """Links live_links_here: which are alive, and which meet their own origin one step on.
+    """Which links are live, and which lead back to their own target.
 
-    `mutual[e]` is the link below that leads straight back from e's evidence to its
-    target, or -1; `count[i]` is the number of live links of entity i.
+    `mutual[e]` is the link one depth below that leads from e's evidence back to e's target,
+    or -1; `count[i]` is the number of live links of entity i.
     """
 
     alive: Flags

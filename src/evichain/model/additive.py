@@ -1,4 +1,4 @@
-"""Contributions that add up, where embeddings are means.
+"""Additive contributions, for embeddings that are means.
 
 A mean generator is piecewise linear: at a given piece of evidence, `f(v, r) = J v + c`
 exactly, where c gathers the rating and the biases. So with w the direction that matters to
@@ -75,7 +75,7 @@ class _AdditiveTracer:
     def _evidence(
         self, side: Side, depth: int, row: int, weight: Tensor
     ) -> tuple[tuple[Piece, ...], int, float]:
-        """The strongest pieces behind a row; how many more there are, and their sum."""
+        """The strongest pieces of evidence of a row, how many more there are, and their sum."""
         sources, ratings = self.source.links(side, depth, row)
         if not len(sources):
             return (), 0, 0.0

@@ -1,4 +1,4 @@
-"""The chain: prototypes, generators and a head, which together are the whole model."""
+"""The chain: prototypes, generators and a head; together they are the whole model."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
@@ -18,18 +18,18 @@ from evichain.model.settings import ChainSettings
 from evichain.ratings.side import Side
 
 Exchange = Callable[[Tensor, slice, int], Tensor]
-"""The rows of all processes, from this one's, which of them those are, and how many there are."""
+"""From this process's rows, where they are among all, and how many there are: all rows."""
 
 
 class RequestRows(NamedTuple):
-    """One side of many requests: rows, which several may ask for, and who asks for which."""
+    """One side of many requests: distinct rows, and which row each request has."""
 
     rows: Tensor
     at: Tensor
 
     @classmethod
     def each(cls, rows: Tensor) -> Self:
-        """Requests that have a row of their own each."""
+        """One row for each request."""
         return cls(rows, torch.arange(len(rows), device=rows.device))
 
 
@@ -42,7 +42,7 @@ class Chain(nn.Module):
 
     Args:
         counts: how many prototypes each side has.
-        mean, deviation: of the ratings.
+        mean, std: of the ratings.
         depths: how many depths embeddings are generated at (MD).
     """
 
@@ -95,10 +95,10 @@ class Chain(nn.Module):
 
     @torch.no_grad()
     def centre(self) -> None:
-        """Let mean generators begin at the mean prototype of their side.
+        """Initialize mean generators at the mean prototype of their side.
 
-        So the first predictions are about the mean rating already, and the first steps go
-        into what tells entities apart instead of into finding the scale.
+        So the first predictions are near the mean rating, and the first steps learn the
+        differences between entities, not the scale.
         """
         for number, generator in enumerate(self.generators):
             stored = self.prototypes[number % len(Side)]
@@ -107,7 +107,7 @@ class Chain(nn.Module):
 
     @property
     def parameter_count(self) -> int:
-        """How many numbers the model has learned."""
+        """The number of learned parameters."""
         return sum(p.numel() for p in self.parameters())
 
     def generator(self, side: Side, depth: int) -> Generator:
@@ -117,14 +117,14 @@ class Chain(nn.Module):
         return found
 
     def rows(self, plan: Plan, exchange: Exchange | None = None) -> dict[tuple[int, Side], Tensor]:
-        """The rows of every block of a plan; with others, where each generates a share."""
+        """The rows of every block of a plan; `exchange` completes the shares of a shared plan."""
         rows: dict[tuple[int, Side], Tensor] = {}
         for depth, side, block in plan.upward():
             stored = self.prototypes[side]
             found = embedding(torch.from_numpy(block.prototypes).to(stored.device), stored)
             if block.layout is not None and len(block.entities):
                 generator, below = self.generator(side, depth), rows[depth + 1, side.opposite]
-                # Also where its share is nobody: gradients go the same way in all processes.
+                # Also for an empty share: the backward pass must be the same in all processes.
                 made = generator.generate(below, block)
                 if block.share is not None:
                     assert exchange is not None, "a share of a plan needs the others"
@@ -135,11 +135,11 @@ class Chain(nn.Module):
 
     @property
     def has_prior(self) -> bool:
-        """Whether the model can say something of who has no evidence."""
+        """Whether there is an embedding for entities without evidence."""
         return self.generator(Side.USER, 0).has_prior
 
     def prior(self, side: Side) -> Tensor | None:
-        """The embedding of who has no evidence; None where the model can say nothing of them."""
+        """The embedding of an entity without evidence; None if the model has no prior."""
         if not self.has_prior:
             return None
         nobody = self.prototypes[side.opposite][:0]
@@ -154,9 +154,9 @@ class Chain(nn.Module):
     def request_rows(
         self, plan: Plan, exchange: Exchange | None = None
     ) -> tuple[RequestRows, RequestRows, Tensor]:
-        """The rows behind each (user, item) request, and which requests are possible.
+        """The rows of each (user, item) request, and which requests are possible.
 
-        Where there is nothing the row is that of the prior, or zeros without one.
+        Without an embedding, the row is the prior, or zeros if there is no prior.
         """
         sides, has_embedding = [], []
         for side, rows in zip(Side, self.embed(plan, exchange), strict=True):
@@ -169,19 +169,19 @@ class Chain(nn.Module):
         return sides[0], sides[1], has_embedding[0] & has_embedding[1]
 
     def estimate(self, users: RequestRows, items: RequestRows, possible: Tensor) -> Tensor:
-        """The prediction for each request; the mean where nothing can be said."""
+        """The prediction for each request; the mean rating if it is not possible."""
         left, right = self.head(Side.USER, users.rows), self.head(Side.ITEM, items.rows)
         found = paired_dots(left, right, users.at, items.at)
         return found if self.has_prior else torch.where(possible, found, self.mean)
 
     def loss(self, squares: Tensor, users: RequestRows, items: RequestRows) -> Tensor:
-        """What the squared errors of requests cost."""
+        """The loss, from the squared errors of requests."""
         shares = []
         for side, end in zip(Side, (users, items), strict=True):
             log_std = self.head.log_std(side, end.rows)
             if log_std is None:
                 return self.head.loss(squares, None)
-            # Not by indexing, whose gradient adds up in whatever order the threads come.
+            # Not by indexing: its gradient is summed in an order that depends on the threads.
             shares.append(embedding(end.at, log_std.unsqueeze(1)).squeeze(1))
         return self.head.loss(squares, shares[0] + shares[1])
 

@@ -1,18 +1,17 @@
 """The generator of the `plus` recipe: a baseline, and channels that learn from residuals.
 
-A row is a state, how far the entity's ratings are spread, how few they are and, in its
-last place, a baseline: how far they lie from what is usual, in units of the ratings'
-deviation. With `t = r - baseline(y) - baseline(x)`
-what a rating leaves unexplained, an entity x gathers from its evidence (y, r)
+A row holds a state, the spread of the entity's ratings, their scarcity and, last, a baseline:
+the entity's bias, in units of the standard deviation of all ratings. With the residual
+`t = r - baseline(y) - baseline(x)`, an entity x computes from its evidence (y, r)
 
-- its baseline, `sum (r - baseline(y)) / (n + b)`: a mean, shrunken toward the usual;
+- its baseline, `sum (r - baseline(y)) / (n + b)`: a mean, shrunken toward 0;
 - the ridge channel, the coefficients of a regression of t on keys of y: a step of
-  alternating least squares, from keys that are generated themselves;
+  alternating least squares, from generated keys;
 - the presence channel, `sum w(y) / (n + c)`: who was rated at all;
-- features: the baseline, how much evidence there is, and how far it is spread;
+- features: the baseline, the amount of evidence, and its spread;
 
-and a small network makes its state of them. Every sum is shrunken, so that an entity with
-little evidence is near what the network makes of none: the prior.
+and a small network computes its state from these. Every sum is shrunken, so that an entity with
+little evidence is near the prior: the row for no evidence.
 """
 
 import numpy as np
@@ -27,10 +26,10 @@ from evichain.model.ops.torch_ops import EvidenceTables
 from evichain.model.settings import ChainSettings
 
 BESIDE_STATE = 3
-"""The places of a row after the state: spread, scarcity, baseline."""
+"""The numbers of a row after the state: spread, scarcity, baseline."""
 _FEATURES = 4
 PRIOR_RATINGS = 5.0
-"""As if so many ratings with the usual spread were there beside the evidence."""
+"""The spread is shrunken as if there were so many more ratings with the usual spread."""
 
 
 class ChannelGenerator(Generator):
@@ -38,7 +37,7 @@ class ChannelGenerator(Generator):
 
     Args:
         mean: the mean rating.
-        deviation: the standard deviation of the ratings.
+        std: the standard deviation of the ratings.
     """
 
     links_at_once = 1 << 22
@@ -62,7 +61,7 @@ class ChannelGenerator(Generator):
         self.last = nn.Linear(width, state, bias=False)
 
     def forward(self, evidence: Tensor, ratings: Tensor) -> Tensor:
-        """The row behind which this evidence stands; the prior when there is none."""
+        """The row generated from this evidence; the prior if there is none."""
         if not len(ratings):
             nothing = evidence.new_zeros(1)
             sums = (evidence.new_zeros(1, size) for size in self.sizes)
@@ -85,9 +84,9 @@ class ChannelGenerator(Generator):
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """All rows of a block."""
         layout = self.placed(block, below.device)
-        assert not len(block.variant_node), "channels know no cycle blocking"
+        assert not len(block.variant_node), "channels do not support cycle blocking"
         mean, std = self.unit
-        # What is usual in the units of the ratings, so that links need not be rescaled.
+        # The baselines in the units of the ratings, so that links need not be rescaled.
         usual = below[:, -1] * std + mean
         links = layout.count if isinstance(layout, EvidenceTables) else np.diff(layout.node_ptr)
         count = torch.as_tensor(links)
@@ -110,10 +109,10 @@ class ChannelGenerator(Generator):
         solved: Tensor,
         presence: Tensor,
     ) -> Tensor:
-        """Rows from their sums over evidence, one a row."""
+        """Rows from their sums over evidence."""
         shrunken = (count + self.log_shrinkage[1].exp()).unsqueeze(1)
         spread = ((squares.detach() + PRIOR_RATINGS) / (count + PRIOR_RATINGS)).sqrt()
-        # About zero mean and unit size, each of them.
+        # Scaled to about zero mean and unit size.
         spread, scarcity = 2 * spread.log(), (count + 1) ** -0.5
         features = (2 * own, (torch.log1p(count) - 4) / 2, spread, scarcity)
         gathered = torch.cat(

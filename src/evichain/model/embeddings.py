@@ -27,11 +27,11 @@ def embeddings(
     seed: int = STABLE,
     depth: int = 0,
 ) -> tuple[Floats, Flags]:
-    """The embedding of each entity at a depth (zeros for nothing), and which there are.
+    """The embedding of each entity at a depth (zeros for none), and which entities have one.
 
-    Few have a plan, which holds all evidence down to the prototypes. Where that could be too much
-    to hold, each depth is made once for all of them, unless embeddings depend on who asks: then
-    there are plans for some of them at a time.
+    For few entities, one plan holds all evidence down to the prototypes. If that could be too
+    large, each depth is computed once for all entities. With cycle blocking, where an embedding
+    depends on who asks for it, there is a plan for each chunk of entities instead.
     """
     if not (policy.cycle_blocking or _fits(chain, pool, policy, side, entities, depth)):
         found = _layer(chain, pool, policy, side, entities, seed, depth)
@@ -54,7 +54,7 @@ def embeddings(
 
 
 def _fits(chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, depth: int) -> bool:
-    """Whether the evidence of any depth below is surely no more than is handled at once."""
+    """Whether the evidence of every depth is certain to fit the limit of links at once."""
     links = int(_links(pool, policy, side, entities, depth).sum())
     for below in range(depth + 1, policy.max_depth):
         links = min(links * policy.limit(below), len(pool.graph))
@@ -64,14 +64,14 @@ def _fits(chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, 
 def _chunks(
     chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, depth: int
 ) -> Iterator[Longs]:
-    """Places of entities that together have about as much evidence as is handled at once."""
+    """Positions of entities, in chunks with about as much evidence as the limit allows."""
     links = np.cumsum(_links(pool, policy, side, entities, depth))
     cuts = np.diff(links // chain.generator(side, 0).links_at_once).nonzero()[0] + 1
     yield from np.split(np.arange(len(entities)), cuts)
 
 
 def _links(pool: Pool, policy: Policy, side: Side, entities: Ints, depth: int) -> Longs:
-    """How much evidence each of some entities has at most."""
+    """An upper bound on the evidence of each entity."""
     indptr, known = pool.graph.rows[side].indptr, np.maximum(entities, 0)
     degrees = np.where(entities >= 0, indptr[known + 1] - indptr[known], 0)
     return np.minimum(degrees, policy.limit(depth))
@@ -80,7 +80,7 @@ def _links(pool: Pool, policy: Policy, side: Side, entities: Ints, depth: int) -
 def _layer(
     chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, seed: int, depth: int
 ) -> Layer:
-    """The embeddings of some entities at a depth, all that they need made once a depth."""
+    """The embeddings of some entities at a depth; every depth below is computed once."""
     slot = np.where(entities >= 0, pool.sides[side].slot[np.maximum(entities, 0)], -1)
     out = stored_layer(chain, side, slot if policy.stored(depth) else np.full_like(slot, -1))
     if depth >= policy.max_depth:
@@ -95,7 +95,7 @@ def _layer(
         )
         return Evidence(links.ptr, links.entity, links.value)
 
-    # Chosen twice, because all of it may not fit in memory.
+    # Selected twice, because all of it may not fit in memory.
     needed = np.zeros(len(pool.graph.ids[side.opposite]), np.bool_)
     for chunk in chunks:
         needed[evidence(chunk).others] = True
@@ -119,7 +119,7 @@ def _layer(
 
 
 def _numbered(marked: Flags) -> tuple[Ints, Ints]:
-    """Those that are marked, and by index which of them each is."""
+    """The marked indices, and by index the number of each among them."""
     found = np.flatnonzero(marked).astype(np.int32)
     numbers = np.zeros(len(marked), np.int32)
     numbers[found] = np.arange(len(found), dtype=np.int32)

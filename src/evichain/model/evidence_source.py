@@ -1,4 +1,4 @@
-"""What stands behind embeddings: whose they are, and what they are made from."""
+"""Where the evidence of a prediction comes from: entities, embeddings and ratings."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,7 +15,7 @@ from evichain.ratings.side import Side
 
 
 class EvidenceSource(Protocol):
-    """The embeddings below one prediction, each at a place of its side and depth."""
+    """The embeddings of one prediction, each at a position within its side and depth."""
 
     @property
     def scale(self) -> Scale:
@@ -23,25 +23,25 @@ class EvidenceSource(Protocol):
         ...
 
     def root(self, side: Side) -> int:
-        """The place, at depth 0, of the user or the item asked about."""
+        """The position, at depth 0, of the user or the item of the prediction."""
         ...
 
     def embeddings(self, side: Side, depth: int, places: Ints) -> Tensor:
-        """The embeddings at some places, a row each."""
+        """The embeddings at these positions, one per row."""
         ...
 
     def links(self, side: Side, depth: int, place: int) -> tuple[Ints, Floats]:
-        """The places one depth below that an embedding is made from, and the ratings between."""
+        """The positions of an embedding's evidence one depth below, and the ratings."""
         ...
 
     def who(self, side: Side, depth: int, place: int) -> tuple[Id, str, bool]:
-        """The id and the title of an embedding's entity, and whether it is stored."""
+        """The id and the title of an embedding's entity, and whether the embedding is stored."""
         ...
 
 
 @dataclass(frozen=True)
 class PlanSource:
-    """A plan of one request with its rows; places are rows of blocks."""
+    """A plan of one request with its rows; positions are rows of blocks."""
 
     pool: Pool
     plan: Plan

@@ -1,8 +1,8 @@
-"""One embedding at a time, in plain NumPy.
+"""Fold-in: one embedding at a time, in plain NumPy.
 
-For a single row the arithmetic takes a few microseconds, and what PyTorch does around each
-operation takes most of the time. This is the same arithmetic as in `channels.py` and
-`head.py`, for whoever has to answer at once; a test holds them together.
+For a single row the arithmetic takes a few microseconds, and PyTorch's overhead per operation
+would take most of the time. This is the same arithmetic as in `channels.py` and `head.py`, for
+answers with low latency; a test checks that both agree.
 """
 
 import math
@@ -24,7 +24,7 @@ from evichain.ratings.side import Side
 
 @dataclass(frozen=True)
 class FoldIn:
-    """Makes the depth-0 embedding of a user, and what the head makes of it."""
+    """Computes the depth-0 embedding of a user, and the output of the head for it."""
 
     generator: ChannelGenerator
     weights: dict[str, Floats]
@@ -32,7 +32,7 @@ class FoldIn:
 
     @classmethod
     def of(cls, chain: Chain) -> Self | None:
-        """For a chain with channels; None for another."""
+        """Fold-in for a chain with channels; None for any other."""
         generator, head = chain.generator(Side.USER, 0), chain.head
         if not isinstance(generator, ChannelGenerator) or not isinstance(head, BaselineHead):
             return None
@@ -45,7 +45,7 @@ class FoldIn:
         return cls(generator, *parts)
 
     def row(self, evidence: Floats, ratings: Floats) -> Floats:
-        """The row behind which this evidence stands; there is some."""
+        """The row generated from this evidence, which is not empty."""
         weights, keys = self.weights, self.generator.sizes[0]
         (mean, std), count = weights["unit"], len(ratings)
         shrinkage = weights["shrinkage"]
@@ -69,7 +69,7 @@ class FoldIn:
         return np.concatenate([state, beside], dtype=np.float32)
 
     def output(self, row: Floats) -> HeadOutput:
-        """What the head makes of a row."""
+        """The output of the head for a row."""
         head, (mean, std) = self.head, self.head["unit"]
         state = row[:-BESIDE_STATE]
         turned = (head["form.weight"] @ state + head["form.bias"]) * (head["gain"] * std)
@@ -86,7 +86,7 @@ class FoldIn:
         )
 
     def _solved(self, keys: Floats, targets: Floats) -> Floats:
-        """The coefficients of the one regression."""
+        """The coefficients of the ridge regression."""
         count, size = keys.shape
         every = np.arange(count, dtype=np.int32)
         nothing = np.zeros(count, np.float32)

@@ -1,4 +1,4 @@
-"""What a generator is: it turns the evidence of an entity into its embedding."""
+"""The interface of generators, which turn the evidence of an entity into its embedding."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -14,28 +14,27 @@ from evichain.model.ops.torch_ops import EvidenceTables
 class Generator(nn.Module, ABC):
     """Makes the embeddings of a side from evidence of the opposite one.
 
-    `forward` says what an embedding is; `generate` gives the same for all entities of a
-    block at once.
+    `forward` defines one embedding; `generate` computes the same for all entities of a block.
     """
 
     links_at_once: int
-    """How many links the blocks at the top may have where memory is to be bounded."""
+    """How many links a block may have, to bound the memory."""
     has_prior: ClassVar[bool]
-    """Whether there is an embedding for no evidence at all."""
+    """Whether there is an embedding for an entity without evidence."""
     ordinary: bool = False
-    """Whether to use ordinary PyTorch operations on the processor too, as on other devices."""
+    """Whether to use PyTorch operations on the CPU too, as on other devices."""
 
     @abstractmethod
     def forward(self, evidence: Tensor, ratings: Tensor) -> Tensor:
-        """The embedding behind which this evidence stands, a row and a rating a piece."""
+        """The embedding from this evidence: one row and one rating for each piece."""
 
     @abstractmethod
     def generate(self, below: Tensor, block: Block) -> Tensor:
         """The embeddings of a block's entities, then of its variants, from the rows below."""
 
     def placed(self, block: Block, device: torch.device) -> Layout | EvidenceTables:
-        """The layout of a block as the operations on a device take it."""
-        assert block.layout is not None, "a block of prototypes only has nothing to generate"
+        """The layout of a block in the form that a device needs."""
+        assert block.layout is not None, "a block of prototypes has nothing to generate"
         if device.type == "cpu" and not self.ordinary:
             return block.layout
         return EvidenceTables.of(block.layout, device)

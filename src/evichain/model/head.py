@@ -1,4 +1,4 @@
-"""What is read off two embeddings: the estimate, and how far it may be wrong."""
+"""Heads: the estimate and its standard deviation, from two embeddings."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -15,7 +15,7 @@ class Head(nn.Module, ABC):
     """Turns embeddings into vectors whose dot product is the estimate."""
 
     bounded: ClassVar[bool]
-    """Whether estimates are cut to the scale of the ratings."""
+    """Whether estimates are clipped to the scale of the ratings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,16 +27,16 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def state(self, rows: Tensor) -> Tensor:
-        """The part of rows that tells entities apart, however much they are liked."""
+        """The latent state of rows, without the bias."""
 
     @abstractmethod
     def loss(self, squares: Tensor, log_stds: Tensor | None) -> Tensor:
-        """What squared errors cost that were doubted this much, if at all."""
+        """The loss, from squared errors and predicted log standard deviations, if any."""
 
     def log_std(self, side: Side, rows: Tensor) -> Tensor | None:
-        """Each row's share of the doubt: `exp(share_u + share_i)` is the deviation expected.
+        """Each row's share of the log standard deviation: std is `exp(share_u + share_i)`.
 
-        None from a head that does not doubt.
+        None for a head that does not predict it.
         """
         return None
 
@@ -56,7 +56,7 @@ class DotHead(Head):
         return rows
 
     def state(self, rows: Tensor) -> Tensor:
-        """All of them."""
+        """The rows themselves."""
         return rows
 
     def loss(self, squares: Tensor, log_stds: Tensor | None) -> Tensor:
@@ -84,7 +84,7 @@ class BaselineHead(Head):
         self.log_stds = nn.ModuleList(nn.Linear(size + BESIDE_STATE, 1) for _ in Side)
         for layer in self.log_stds:
             assert isinstance(layer, nn.Linear)
-            # To begin with, who has been hard to predict will be: the mean of both spreads.
+            # Initially, the std is the geometric mean of the spreads of user and item.
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
             with torch.no_grad():
@@ -101,34 +101,34 @@ class BaselineHead(Head):
         return torch.cat([states, one, baseline], dim=-1)
 
     def state(self, rows: Tensor) -> Tensor:
-        """What is left without spread, scarcity and baseline."""
+        """The rows without spread, scarcity and baseline."""
         return rows[..., :-BESIDE_STATE]
 
     def loss(self, squares: Tensor, log_stds: Tensor | None) -> Tensor:
-        """The mean, and what the doubt costs: how unlikely it finds errors of this size.
+        """The mean squared error, plus the Gaussian negative log-likelihood of the errors.
 
-        In units of the ratings' deviation, so that a step means the same on any scale. The
-        doubt learns how far estimates are off, and they learn nothing from it.
+        In units of the ratings' standard deviation, so that a step means the same on any scale.
+        The likelihood trains `log_std` only; estimates get no gradient from it.
         """
         assert log_stds is not None
-        surprise = (log_stds + squares.detach() * torch.exp(-2 * log_stds) / 2).mean()
-        return squares.mean() / self.unit[1].square() + surprise
+        likelihood_loss = (log_stds + squares.detach() * torch.exp(-2 * log_stds) / 2).mean()
+        return squares.mean() / self.unit[1].square() + likelihood_loss
 
     def log_std(self, side: Side, rows: Tensor) -> Tensor:
-        """Each row's share, learned from the rows without changing anything in them."""
+        """Each row's share; rows get no gradient from it."""
         share: Tensor = self.log_stds[side](rows.detach()).squeeze(-1)
-        # Without any evidence scarcity is 1, and below that with some.
-        strange = rows[..., -2] == 1
-        return share + 0.5 * self.unit[1].log() + self.unknown_log_std[side] * strange
+        # Scarcity is 1 without evidence, and less with any.
+        unknown = rows[..., -2] == 1
+        return share + 0.5 * self.unit[1].log() + self.unknown_log_std[side] * unknown
 
     @torch.no_grad()
     def shift_log_std(self, amount: float) -> None:
-        """Let all deviations expected grow by `exp(amount)`."""
+        """Multiply all predicted standard deviations by `exp(amount)`."""
         layer = self.log_stds[Side.USER]
         assert isinstance(layer, nn.Linear)
         layer.bias.add_(amount)
 
     @torch.no_grad()
     def shift_unknown_log_std(self, side: Side, amount: float) -> None:
-        """The same, only where nothing is known of a side's entity."""
+        """The same for unknown entities of a side only."""
         self.unknown_log_std[side] += amount

@@ -1,4 +1,4 @@
-"""Estimates: what the head makes of embeddings, of one side and of pairs."""
+"""Inference: the output of the head for entities of one side, and estimates for pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ _PAIRS = 1 << 20
 
 @dataclass(frozen=True)
 class HeadOutput:
-    """What the head makes of entities of one side.
+    """The output of the head for entities of one side.
 
     Attributes:
         vectors: their dot products are estimates.
-        embeddings: what tells the entities apart, however much they are liked.
-        doubts: sums of two are logarithms of the deviations expected; None without doubt.
-        there: whether there is a chain of evidence.
-        told: whether something can be said: there is a chain, or a prior that stands in.
+        embeddings: the latent state, without the bias.
+        log_stds: a user's plus an item's is the log of the predicted std; None if not predicted.
+        has_embedding: whether there is a chain of evidence.
+        answerable: whether there is a chain, or a prior in its place.
     """
 
     vectors: Floats
@@ -37,7 +37,7 @@ class HeadOutput:
     answerable: Flags
 
     def stds(self, others: "HeadOutput", places: Longs | None = None) -> Floats | None:
-        """The deviations expected between the first of these and each, or some, of the others."""
+        """The predicted stds between the first of these and each, or some, of the others."""
         if self.log_stds is None or others.log_stds is None:
             return None
         log_stds = others.log_stds if places is None else others.log_stds[places]
@@ -113,9 +113,9 @@ def estimates(
 def paired(
     chain: Chain, scale: Scale, both: Sequence[HeadOutput], places: Sequence[Longs]
 ) -> tuple[Floats, Floats | None]:
-    """The prediction for each pair of a user and an item, by their places among these.
+    """The prediction for each pair of a user and an item, given by position.
 
-    Returns the estimates and the deviations expected of them (None without doubt).
+    Returns the estimates and their predicted stds (None if not predicted).
     """
     out = np.empty(len(places[0]), np.float32)
     for start in range(0, len(out), _PAIRS):

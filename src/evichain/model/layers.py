@@ -1,7 +1,7 @@
 """Embeddings depth by depth: all entities of a side at once, from those one depth below.
 
-A plan follows the evidence of a few requests down to the prototypes. Where everyone is asked
-for, or where the embeddings below are at hand, one layer after another is all it takes.
+A plan follows the evidence of a few requests down to the prototypes. For all entities, or if the
+embeddings one depth below are known, it is simpler to compute one layer after another.
 """
 
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ from evichain.ratings.side import Side
 
 @dataclass(frozen=True)
 class Layer:
-    """The embeddings of a side at a depth, by index, and which there are."""
+    """The embeddings of a side at a depth, by index, and which entities have one."""
 
     rows: Floats
     has_embedding: Flags
 
 
 def stored_layer(chain: Chain, side: Side, slot: Ints) -> Layer:
-    """What the prototypes of a side have stored; nothing of everyone else."""
+    """The stored embeddings of a side's prototypes; none for other entities."""
     stored = chain.prototypes[side].detach().numpy()
     rows = np.zeros((len(slot), stored.shape[1]), np.float32)
     rows[slot >= 0] = stored[slot[slot >= 0]]
@@ -38,7 +38,7 @@ def stored_layer(chain: Chain, side: Side, slot: Ints) -> Layer:
 
 
 def portions(evidence: Evidence, has_embedding: Flags, links_at_once: int) -> Iterator[Block]:
-    """Evidence in portions that bound the memory, of those entities that have any."""
+    """Evidence in portions that bound the memory, without entities that have none."""
     count = len(evidence.ptr) - 1
     cuts = np.diff(evidence.ptr[1:] // links_at_once).nonzero()[0] + 1
     for part in np.split(np.arange(count), cuts):
@@ -57,7 +57,7 @@ def portions(evidence: Evidence, has_embedding: Flags, links_at_once: int) -> It
 
 @torch.inference_mode()
 def generated(chain: Chain, side: Side, depth: int, evidence: Evidence, below: Layer) -> Layer:
-    """What a generator makes of evidence.
+    """The embeddings generated from evidence.
 
     Args:
         below: the opposite side, one depth below, by the indices that the evidence names.
@@ -88,7 +88,7 @@ def layer(
     Args:
         slots: of these entities, and of those that their rows name by index: the prototype's
             number, or -1.
-        below: those that the rows name, one depth below.
+        below: the embeddings of those that the rows name, one depth below.
     """
     own, others = slots
     evidence = choose(rows, ratings, keys, others, policy, side, depth)
@@ -103,7 +103,7 @@ def layer(
 
 
 def all_layers(chain: Chain, pool: Pool, policy: Policy) -> dict[tuple[int, Side], Layer]:
-    """The embeddings of everyone at every depth, by (depth, side), without cycle blocking."""
+    """The embeddings of all entities at every depth, by (depth, side), without cycle blocking."""
     assert not policy.cycle_blocking, "an embedding would depend on who asks for it"
     graph, slot = pool.graph, {side: pool.sides[side].slot for side in Side}
     found = {(policy.max_depth, side): stored_layer(chain, side, slot[side]) for side in Side}

@@ -1,4 +1,4 @@
-"""The paper's generator: an embedding is the mean of what a network makes of each piece."""
+"""The paper's generator: an embedding is the mean of a network's output for each piece."""
 
 import torch
 from torch import Tensor, nn
@@ -9,12 +9,12 @@ from evichain.model.ops.means import evidence_mean, spread
 
 
 class MeanGenerator(Generator):
-    """The mean of f(v, r): an embedding v of the opposite side and a rating r a piece.
+    """The mean of f(v, r) over the evidence: embeddings v of the opposite side with ratings r.
 
     f is a feed-forward network with ReLU after each hidden layer and a linear last layer.
     `generate` uses two facts to do less: the first layer is linear in v,
-    `W [v; r] = Wv v + r wr`, so Wv v is computed once an entity; the last layer is linear,
-    so it comes after the mean, once an embedding.
+    `W [v; r] = Wv v + r wr`, so Wv v is computed once per entity; the last layer is linear,
+    so it is applied after the mean, once per embedding.
     """
 
     links_at_once = 1 << 19

@@ -1,6 +1,6 @@
 """The paper's recursion, as written there, with its complexity controls and counters.
 
-Slow, and the oracle: whatever else computes embeddings must agree with it.
+It is slow, and the oracle: all other code that computes embeddings must agree with it.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Entity = tuple[Side, int]
 
 @dataclass
 class Recursion:
-    """Predicts by recursion; one of these serves one gradient step (its cache is not wiped)."""
+    """Predicts by recursion; make a new one for each gradient step (its cache is never cleared)."""
 
     chain: Chain
     pool: Pool
@@ -36,7 +36,7 @@ class Recursion:
 
     @property
     def counters(self) -> Counters:
-        """What has been done so far."""
+        """The counts so far."""
         return Counters(self.requests, self.generated, self.failed, self.cache_hits)
 
     def predict(self, users: Ints, items: Ints) -> tuple[Tensor, list[bool]]:
@@ -55,7 +55,7 @@ class Recursion:
         return torch.stack(estimates), possible
 
     def embed(self, entity: Entity, depth: int = 0, asker: Entity | None = None) -> Tensor | None:
-        """The embedding of `entity` as evidence for `asker`; None is nothing."""
+        """The embedding of `entity` as evidence for `asker`; None if there is none."""
         value = self._embed(entity, depth, asker)
         self.requests += 1
         self.failed += value is None
@@ -88,8 +88,8 @@ class Recursion:
         )
         for other, rating in zip(others.tolist(), torch.from_numpy(ratings), strict=True):
             evidence = (side.opposite, other)
-            # Of the whole call stack only the asker can matter: the policy allows blocking up
-            # to a depth at which those further up are met only where prototypes alone answer.
+            # Of the call stack only the asker matters: the policy limits the depth, so entities
+            # further up could be met only at depth MD, where there are prototypes alone.
             if self.policy.cycle_blocking and evidence == asker:
                 continue
             embedding = self.embed(evidence, depth + 1, entity)

@@ -1,9 +1,8 @@
-"""What each piece of evidence is worth: the change in the estimate when it is taken away.
+"""Contributions by removal: the change in the estimate when a piece of evidence is removed.
 
-For generators in which evidence works together, such as a regression, there are no parts
-that add up. Each piece is taken away by itself, the embeddings above it are generated
-again without it, and what the estimate loses is the piece's contribution: exactly, not by
-a gradient.
+In generators where pieces interact, such as a regression, there are no parts that add up. Each
+piece is removed alone, the embeddings above it are generated again without it, and what the
+estimate loses is the piece's contribution: exact, not by a gradient.
 """
 
 from collections.abc import Callable
@@ -25,11 +24,11 @@ from evichain.ratings.side import Side
 
 @dataclass(frozen=True)
 class _Upward:
-    """What the estimate would be, were an embedding another one.
+    """The estimate as a function of one embedding.
 
     Attributes:
-        instead: the estimates with each of these rows in its place.
-        gone: the estimate without it.
+        instead: the estimates with each of some rows in place of the embedding.
+        gone: the estimate without the embedding.
     """
 
     instead: Callable[[Tensor], Tensor]
@@ -38,7 +37,7 @@ class _Upward:
 
 @torch.inference_mode()
 def removal_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
-    """The trace of a prediction, each piece with what is lost without it."""
+    """The trace of a prediction, each piece with what the estimate loses without it."""
     roots = [source.embeddings(side, 0, np.array([source.root(side)], np.int32)) for side in Side]
 
     def upward(side: Side) -> _Upward:
@@ -57,7 +56,7 @@ def removal_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: i
         tracer.piece(side, 0, source.root(side), upward(side), None, whole - upward(side).gone)
         for side in Side
     )
-    # What a piece is worth must show beyond the end of the scale too, so only this is cut.
+    # Contributions are computed from the unclipped estimate; only the result is clipped.
     estimate = source.scale.within(np.array([whole], np.float32))
     return Trace(user, item, float(estimate[0]), kind=REMOVAL)
 
@@ -79,7 +78,7 @@ class _RemovalTracer:
         rating: float | None,
         contribution: float,
     ) -> Piece:
-        """The piece at a place, of which `upward` makes the estimate."""
+        """The piece at a position; `upward` computes the estimate from its embedding."""
         identifier, title, prototype = self.source.who(side, depth, place)
         shown: tuple[Piece, ...] = ()
         others = 0
@@ -100,7 +99,7 @@ class _RemovalTracer:
     def _evidence(
         self, side: Side, depth: int, place: int, upward: _Upward
     ) -> tuple[tuple[Piece, ...], int]:
-        """The pieces behind a place whose loss would change most, and how many more there are."""
+        """The pieces of evidence whose removal changes most, and how many more there are."""
         places, ratings = self.source.links(side, depth, place)
         if depth >= self.deepest or not self.pieces or not len(places):
             return (), len(places)
@@ -130,14 +129,14 @@ class _RemovalTracer:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """What an embedding is generated from, to be generated again from something else."""
+    """The evidence of one embedding, to generate it again from changed evidence."""
 
     generator: Generator
     below: Tensor
     ratings: Floats
 
     def without(self, pieces: Longs) -> Tensor:
-        """The embedding without each of these pieces; there are others beside it."""
+        """The embedding without each of these pieces; at least one other piece remains."""
         everything = np.arange(len(self.ratings), dtype=np.int32)
         kept = everything[np.newaxis] != pieces[:, np.newaxis]
         left = np.broadcast_to(everything, kept.shape)[kept]
@@ -152,7 +151,7 @@ class Alternatives:
         return self._made(torch.cat([self.below, rows]), sources, pieces.ravel())
 
     def _made(self, below: Tensor, sources: Ints, pieces: Ints) -> Tensor:
-        """An embedding for each row of sources; `pieces` tells whose ratings lead to them."""
+        """An embedding for each row of sources; `pieces` says whose ratings link them."""
         ptr = np.arange(len(sources) + 1, dtype=np.int64) * sources.shape[1]
         alive = np.ones(len(below), np.bool_)
         layout, _ = lay_out_links(ptr, sources.ravel(), self.ratings[pieces], alive)

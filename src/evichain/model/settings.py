@@ -1,4 +1,4 @@
-"""How large the model is. None of it depends on the data."""
+"""The settings of the model's shape, which does not depend on the data."""
 
 from typing import Literal
 
@@ -17,10 +17,10 @@ class ChainSettings(BaseModel):
     prototype_items: int = Field(default=50, ge=0)
     """How many of the most rated items have a stored embedding."""
     generator: Literal["mean", "channels"] = "mean"
-    """How evidence becomes an embedding: as the mean of what a network makes of each piece
-    (the paper), or by channels that learn from what baselines leave unexplained."""
+    """How evidence becomes an embedding: as the mean of a network's output for each piece (the
+    paper), or by channels that use the residuals of baselines."""
     shared_generators: bool = True
-    """One generator a side for all depths, else one for each depth."""
+    """One generator per side for all depths; otherwise one for each depth."""
     embedding_size: int = Field(default=20, ge=1, le=4096)
     """K: the length of an embedding."""
     width: int = Field(default=200, ge=1, le=8192)
@@ -28,11 +28,11 @@ class ChainSettings(BaseModel):
     hidden_layers: int = Field(default=2, ge=1, le=8)
     """Hidden layers of a mean generator; a linear layer follows them."""
     ridge_channel: bool = True
-    """Channels: regress what is unexplained on keys of the evidence."""
+    """Channels: a ridge regression of the residuals on keys of the evidence."""
     key_size: int = Field(default=24, ge=1, le=256)
     """Channels: the length of a key of the ridge channel."""
     presence_channel: bool = True
-    """Channels: sum values of the evidence whatever the rating: who was rated at all."""
+    """Channels: sum values of the evidence regardless of the rating: which entities were rated."""
     channel_size: int = Field(default=16, ge=1, le=256)
     """Channels: the length of a value of the presence channel."""
 

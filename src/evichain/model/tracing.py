@@ -1,4 +1,4 @@
-"""The trace of a prediction: its evidence tree, with what each piece brings to the estimate."""
+"""The trace of a prediction: its evidence tree, with the contribution of each piece."""
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ def trace(
     """The trace of a possible prediction.
 
     Args:
-        pieces: how many pieces to show of what each embedding is generated from.
+        pieces: how many pieces of evidence to show for each embedding.
         depth: the depth of the deepest pieces to show.
     """
     plan = make_plan(pool, policy, np.array([user], np.int32), np.array([item], np.int32))
@@ -30,6 +30,6 @@ def trace(
 
 
 def trace_of(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
-    """The same for whatever stands behind the prediction."""
+    """The same for any source of evidence."""
     made = additive_trace if isinstance(chain.head, DotHead) else removal_trace
     return made(chain, source, pieces=pieces, depth=depth)

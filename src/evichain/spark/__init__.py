@@ -1,8 +1,8 @@
-"""Bulk work on Spark: everyone's embedding, predictions of many pairs, lists for all users.
+"""Bulk jobs on Spark: embeddings of all entities, predictions of many pairs, lists for all users.
 
-The ratings stay on the cluster. They are cut into blocks of bounded size, each with the evidence
-of its entities; per depth, embeddings go to the blocks that need them, and every block generates
-its own with the code of `model.layers`, which is what makes the results those of one machine.
+The ratings stay on the cluster, in blocks of bounded size, each with the evidence of its entities.
+At each depth, embeddings are sent to the blocks that need them, and every block generates its own
+with the code of `model.layers`, so that results equal those of one machine.
 
-This module imports nothing of Spark: `faults.check_installed` can say what is missing.
+This module does not import Spark, so that `faults.check_installed` can say what is missing.
 """

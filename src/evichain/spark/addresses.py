@@ -1,4 +1,4 @@
-"""Where ratings and pairs lie, as Spark is told; what is on this machine is looked at first."""
+"""Addresses of ratings and pairs for Spark; local paths are checked before Spark starts."""
 
 import re
 import shlex
@@ -9,17 +9,17 @@ from urllib.parse import urlsplit
 from evichain.errors import DataError
 
 TABLE = "table:"
-"""What an address begins with that is the name of a table, and no path."""
+"""The prefix of an address that names a table, not a path."""
 _MAGIC = (b"PAR1", b"PARE")
 _SAME = {"s3a": "s3", "s3n": "s3"}
 _ALTERNATIVES = re.compile(r"\{[^}]*\}")
 
 
 def check_parquet(address: str, *, ratings: bool = True) -> None:
-    """Complain of a path on this machine that holds no Parquet, before Spark is started.
+    """Raise an error for a local path without Parquet files, before Spark is started.
 
     Args:
-        ratings: whether it should hold ratings, which can be converted.
+        ratings: whether it should hold ratings; the error then says how to convert them.
     """
     path = Path(address)
     if address.startswith(TABLE) or "://" in address or not path.exists():
@@ -31,12 +31,12 @@ def check_parquet(address: str, *, ratings: bool = True) -> None:
     right = f"Give Parquet, or {TABLE}NAME."
     if ratings and wanted != path:
         right = shlex.join(["evichain", "data", "convert", str(path), str(wanted)])
-    what = "no file in it is Parquet" if path.is_dir() else "is no Parquet file"
+    what = "no file in it is Parquet" if path.is_dir() else "is not a Parquet file"
     raise DataError(what, where=address, right=right)
 
 
 def overlap(address: str, source: str) -> bool:
-    """Whether one of two addresses, the second may be a pattern, is the other or lies in it.
+    """Whether two addresses are equal or one is inside the other; `source` may be a pattern.
 
     >>> overlap("out", "ratings"), overlap("./ratings/out/..", "file:ratings")
     (False, True)

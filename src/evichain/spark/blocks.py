@@ -1,4 +1,4 @@
-"""A block: some entities of a side with all their evidence, in a form that one row carries."""
+"""Blocks: some entities of a side with all their evidence, packed into one row of a table."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -24,22 +24,22 @@ ARRAYS = {
     "indices": np.int32,
     "ratings": np.float32,
 }
-"""What of a block is numbers, and of which kind."""
+"""The arrays of a block and their types."""
 
 
 def block_schema(own: str, other: str) -> str:
-    """The columns of a row that carries a block, for Spark; given the types of ids."""
+    """Spark's schema of a packed block, given the types of ids."""
     arrays = ", ".join(f"{name} binary" for name in ARRAYS)
     return f"block int, ids array<{own}>, sources array<{other}>, {arrays}"
 
 
 @dataclass(frozen=True)
 class EntityBlock:
-    """Rows of entities in hash order, over the sources that they name by index.
+    """Rows of entities in hash order, and the sources that they refer to by index.
 
     Attributes:
-        ids, keys, slots: of the entities: ids, stable keys, prototypes' numbers or -1.
-        sources, source_slots: the same of those that are evidence, of the opposite side.
+        ids, keys, slots: of the entities: ids, stable keys, prototype numbers or -1.
+        sources, source_slots: the same for their evidence, on the opposite side.
         ptr, indices, ratings: entity i has `indices[ptr[i]:ptr[i + 1]]` as evidence.
     """
 
@@ -82,8 +82,8 @@ class EntityBlock:
 
     @classmethod
     def unpacked(cls, row: pa.Table | pa.RecordBatch) -> Self:
-        """The block that one row carries."""
-        # Copies, since kernels are compiled anew for arrays that cannot be written to.
+        """The block in one row."""
+        # Copies, because kernels would be compiled again for read-only arrays.
         arrays = {
             name: np.frombuffer(row.column(name)[0].as_buffer(), kind).copy()
             for name, kind in ARRAYS.items()
@@ -91,7 +91,7 @@ class EntityBlock:
         return cls(row.column("ids")[0].values, row.column("sources")[0].values, **arrays)
 
     def needed(self, policy: Policy, side: Side, depth: int) -> Ints:
-        """The places of the sources that a depth takes as evidence."""
+        """The positions of the sources that are evidence at a depth."""
         rows = Rows(self.ptr, self.indices, self.ratings)
         chosen = choose(rows, self.ratings, self.keys, self.source_slots, policy, side, depth)
         return np.unique(chosen.others)
@@ -102,8 +102,8 @@ class EntityBlock:
         """The embeddings of the block's entities at a depth.
 
         Args:
-            sent: embeddings of sources one depth below, by `place`; None below the deepest depth
-                at which embeddings are generated, where prototypes have theirs stored.
+            sent: embeddings of sources one depth below, by `place`; None at the deepest generated
+                depth, where the sources are stored prototypes.
         """
         chain, policy = shared.chain, shared.policy
         if depth >= policy.max_depth:

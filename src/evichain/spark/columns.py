@@ -1,4 +1,4 @@
-"""Columns as Arrow carries them, and as arrays."""
+"""Conversions between Arrow columns and NumPy arrays."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,12 +9,12 @@ from evichain.ratings.ids import stable_key
 
 
 def whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """A column in one piece."""
+    """A column as a single array."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def numbered(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
-    """Where each id stands among the distinct ones, and these."""
+    """The index of each id among the distinct ids, and the distinct ids."""
     encoded = whole(column).dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = whole(encoded)
@@ -27,13 +27,13 @@ def keys_of(ids: pa.Array) -> Keys:
 
 
 def places_among(column: pa.ChunkedArray, ids: pa.Array) -> Ints:
-    """Where each id of a column stands among distinct ones; -1 where it does not."""
+    """The index of each id of a column among distinct ids; -1 if it is not there."""
     found = pc.fill_null(pc.index_in(whole(column), value_set=ids), -1)
     return np.asarray(whole(found).to_numpy(zero_copy_only=False), np.int32)
 
 
 def as_bytes(rows: Floats, has_embedding: Flags) -> pa.Array:
-    """Rows of numbers as binary values, null where there is none: a copy, no conversion."""
+    """Rows of numbers as binary values, null for no embedding; bytes are copied as they are."""
     width = rows.shape[1] * rows.itemsize
     data = pa.py_buffer(np.ascontiguousarray(rows))
     fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, data])
@@ -43,7 +43,7 @@ def as_bytes(rows: Floats, has_embedding: Flags) -> pa.Array:
 
 
 def from_bytes(column: pa.ChunkedArray, width: int) -> tuple[Floats, Flags]:
-    """The rows again (zeros for null), and which there are."""
+    """The rows from binary values (zeros for null), and which are not null."""
     values = whole(column)
     has_embedding = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
     rows = np.zeros((len(values), width), np.float32)

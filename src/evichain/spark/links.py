@@ -1,9 +1,9 @@
 """Links between entities, limited to those that can be evidence.
 
-A depth takes the first of a row in hash order, with or without prototypes before everyone else.
-So of each row the first `limit` and the first `limit` prototypes will do, whatever the depth, and
-both are found in parts: the first of a whole are among the first of its parts. That is what makes
-an item with millions of ratings cheap: no part hands on more of it than the limit.
+At each depth, evidence is the first entries of a row in hash order, with or without prototypes
+first. So the first `limit` entries and the first `limit` prototypes of a row suffice for all
+depths. Both can be found part by part, because the first of a row are among the first of its
+parts. So an item with millions of ratings is cheap: no part passes on more than the limit.
 """
 
 from typing import Any, NamedTuple, cast
@@ -24,10 +24,10 @@ class EvidenceLinks(NamedTuple):
     """Rows in hash order: row i holds `places[ptr[i]:ptr[i + 1]]` of a table.
 
     Attributes:
-        ids, others: the distinct ids on either end of the links.
-        keys, slots: of `ids`, and of these the prototypes' numbers.
-        other_slots: those of `others`.
-        indices: the place of each link's other end among `others`.
+        ids, others: the distinct ids of the entities, and of their evidence.
+        keys, slots: of `ids`: stable keys, and prototype numbers or -1.
+        other_slots: prototype numbers of `others`, or -1.
+        indices: the index among `others` of each link's evidence.
     """
 
     ids: pa.Array
@@ -41,16 +41,16 @@ class EvidenceLinks(NamedTuple):
 
 
 def limit_links(shared: Shared, side: Side, table: pa.Table) -> EvidenceLinks:
-    """The links of a table that can be evidence for a side; of a pair rated again, the latest.
+    """The links of a table that can be evidence for a side; of repeated pairs, the latest.
 
     Args:
-        table: `own` and `other` ids, `rating` and, where it is known, `time`. Without, or at the
-            same time, the higher rating holds: tables of Spark have no order.
+        table: `own` and `other` ids, `rating` and, if known, `time`. Without times, or at equal
+            times, the higher rating counts, because tables of Spark have no order.
     """
     own, ids = numbered(table[OWN])
     other, others = numbered(table[OTHER])
     keys, other_keys = keys_of(ids), keys_of(others)
-    # In the place of codes, the numbers of the rows of the table.
+    # Row numbers of the table instead of rating codes.
     places: Any = np.arange(len(own))
     rows = build_rows(int(side), own, other, places, keys, other_keys)
     ratings = whole(table[RATING]).to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""The best items for every user: blocks of users meet blocks of items, and lists are merged."""
+"""The best items for every user, for each pair of a user and an item block; lists are merged."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 _USERS_A_BLOCK = 1 << 16
 _ITEMS_A_BLOCK = 1 << 17
 _SEEN_A_BLOCK = 1 << 22
-"""How many ratings a task is told of, so that it leaves out what users have seen."""
+"""How many ratings a task reads to exclude items that users have seen."""
 
 
 def lists(
     bulk: Bulk, n: int, *, exclude_seen: bool = True, items_a_block: int = _ITEMS_A_BLOCK
 ) -> "DataFrame":
-    """For every user of whom something can be said, the n items with the highest estimates.
+    """For every user that the model can answer for, the n items with the highest estimates.
 
-    Rows of user_id, `rank` (from 1), item_id, `estimate` and, where it is known, `deviation`.
+    Rows of user_id, `rank` (from 1), item_id, `estimate` and `std` (null if not predicted).
     """
     source = bulk.source
     parallel = source.frame.sparkSession.sparkContext.defaultParallelism
@@ -96,9 +96,9 @@ def _lists(shared: Shared, left: pa.Table, right: pa.Table, n: int) -> Iterator[
     """The lists of a block of users over a block of items, some users at a time."""
     rated = pc.is_valid(left[ITEM])
     asking, seen = left.filter(pc.invert(rated)), left.filter(rated)
-    # By id: of equal scores the first item wins, as everywhere else.
+    # By id, because ties go to the first item, as everywhere else.
     right = right.sort_by(ITEM)
-    users, items = _ends(shared, Side.USER, asking), _ends(shared, Side.ITEM, right)
+    users, items = _outputs(shared, Side.USER, asking), _outputs(shared, Side.ITEM, right)
     names, titles = whole(asking[USER]), whole(right[ITEM])
     who, what = places_among(seen[USER], names), places_among(seen[ITEM], titles)
     kept = (who >= 0) & (what >= 0)
@@ -108,7 +108,6 @@ def _lists(shared: Shared, left: pa.Table, right: pa.Table, n: int) -> Iterator[
 
 
 def _table(found: ListRows, names: pa.Array, titles: pa.Array, shared: Shared) -> pa.Table:
-    log_stds = found.stds
     unknown = pa.nulls(len(found.users), pa.float32())
     return pa.table(
         {
@@ -117,10 +116,10 @@ def _table(found: ListRows, names: pa.Array, titles: pa.Array, shared: Shared) -
             ITEM: titles.take(pa.array(found.items)),
             "score": pa.array(found.estimates),
             "estimate": pa.array(shared.clipped(found.estimates)),
-            "std": unknown if log_stds is None else pa.array(log_stds),
+            "std": unknown if found.stds is None else pa.array(found.stds),
         }
     )
 
 
-def _ends(shared: Shared, side: Side, table: pa.Table) -> HeadOutput:
+def _outputs(shared: Shared, side: Side, table: pa.Table) -> HeadOutput:
     return read(shared.chain, side, *from_bytes(table["row"], shared.width(side)))

@@ -1,4 +1,4 @@
-"""Where a job writes to: what is there is replaced only if it was Spark that wrote it."""
+"""Output folders: existing contents are replaced only if Spark wrote them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Names = Callable[[str], "list[str] | None"]
-"""The names in a folder; none where nothing is, None of what is no folder."""
+"""The names in a folder: an empty list if it does not exist, None if it is not a folder."""
 
 _WRITTEN = "_SUCCESS"
 
 
 def is_ours(names: Names, place: str) -> bool:
-    """Whether a folder is empty, or holds what Spark has written and nothing else.
+    """Whether a folder is empty or holds only what Spark wrote.
 
     >>> folders = {"a": ["part-0", "_SUCCESS"], "b": ["thesis.tex"], "c": ["users"]}
     >>> names = {**folders, "c/users": ["_SUCCESS"]}.get
@@ -30,7 +30,7 @@ def is_ours(names: Names, place: str) -> bool:
 
 
 def names_here(place: str) -> list[str] | None:
-    """The names in a folder of this machine."""
+    """The names in a local folder."""
     path = Path(place)
     if not path.is_dir():
         return None if path.exists() else []
@@ -38,7 +38,7 @@ def names_here(place: str) -> list[str] | None:
 
 
 def names_anywhere(spark: "SparkSession") -> Names:
-    """Tells the names in any folder that Spark can write to."""
+    """A function that lists any folder that Spark can write to."""
     context = spark.sparkContext
     assert context._jvm is not None
 

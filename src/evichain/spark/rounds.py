@@ -1,7 +1,7 @@
-"""Everyone's embeddings: the evidence in blocks, and one round of sending and making a depth.
+"""Embeddings of all entities: evidence in blocks, and one round of exchange for each depth.
 
-Sides alternate with depth, so there are two chains of rounds, one that ends with users and one
-that ends with items; each block is read once a round and nothing is made twice.
+Sides alternate with depth, so there are two series of rounds: one for users and one for items.
+Each block is read once per round, and no embedding is generated twice.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RATINGS_A_BLOCK = 1 << 20
 _RATINGS_AT_ONCE = 1 << 20
-"""How many ratings a task looks at together before it hands on what can be evidence."""
+"""How many ratings a task limits together before it passes on what can be evidence."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -39,7 +39,7 @@ class Bulk:
     Attributes:
         blocks: how many blocks each side is cut into.
         evidence: the blocks of each side, kept on the executors' disks.
-        kept: what else the executors keep, until it is closed.
+        kept: what else the executors keep until `close`.
     """
 
     source: SparkRatings
@@ -51,10 +51,10 @@ class Bulk:
 
     @classmethod
     def over(cls, source: SparkRatings, shared: Shared, *, blocks: int | None = None) -> "Bulk":
-        """Cut the ratings into blocks (when somebody asks for them, as all Spark does).
+        """Divide the ratings into blocks (lazily, as always in Spark).
 
         Args:
-            blocks: how many; by default of a million ratings, and no fewer than tasks at a time.
+            blocks: how many; by default one per million ratings, at least one per parallel task.
         """
         context = source.frame.sparkSession.sparkContext
         if blocks is None:
@@ -69,19 +69,19 @@ class Bulk:
             return self._made(side, depth)
         below = self.embeddings(side.opposite, depth + 1).where(F.col("row").isNotNull())
         wanted = self._wanted(side, depth)
-        # Neither side is small enough for every executor, whatever Spark makes of its size.
+        # Neither table may be broadcast, even if Spark estimates that it is small.
         arrived = wanted.join(below.hint("merge"), "id").select("block", "place", "row")
         return self._made(side, depth, arrived)
 
     def close(self) -> None:
-        """Give back the room on the executors."""
+        """Release the storage on the executors."""
         with cleaning_up():
             for frame in (*self.evidence, *self.kept):
                 frame.unpersist()
             self.sent.unpersist()
 
     def _wanted(self, side: Side, depth: int) -> "DataFrame":
-        """Which embeddings go to which block, and to what place there."""
+        """Which embeddings go to which block, and their position there."""
         sent = self.sent
 
         def wanted(batches: Batches) -> Batches:
@@ -103,7 +103,7 @@ class Bulk:
             return pa.table({"id": block.ids, "row": as_bytes(found.rows, found.has_embedding)})
 
         def from_sent(left: pa.Table, right: pa.Table) -> pa.Table:
-            # A block that nothing was sent to has no row on the right; none on the left cannot be.
+            # The right table is empty if nothing was sent; the left one always has the block.
             return made(EntityBlock.unpacked(left), right)
 
         def from_stored(batches: Batches) -> Batches:
@@ -147,14 +147,14 @@ def _evidence(
         .repartition(blocks, "block")
         .groupBy("block")
         .applyInArrow(built, block_schema(own, other))
-        # By block again, as far as Spark knows: so that no round has to move them.
+        # Again, so that Spark knows the partitioning and no round moves the blocks.
         .repartition(blocks, "block")
         .persist(StorageLevel.DISK_ONLY)
     )
 
 
 def _gathered(batches: Batches) -> Iterator[pa.Table]:
-    """Batches in larger tables, so that fewer links are handed on."""
+    """Batches merged into larger tables, so that fewer links are passed on."""
     parts: list[pa.RecordBatch] = []
     for batch in batches:
         parts.append(batch)

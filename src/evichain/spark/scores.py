@@ -1,7 +1,7 @@
-"""Predictions for pairs of a user and an item, in blocks of pairs to which embeddings are sent.
+"""Predictions for (user, item) pairs, in blocks of pairs to which embeddings are sent.
 
-Pairs are spread over blocks by their hash, so an item that everyone is asked about is in all of
-them, and no task has more to do than another.
+Pairs are distributed over blocks by hash. So a popular item is in all blocks, and tasks have equal
+work.
 """
 
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ _PAIRS_A_BLOCK = 1 << 20
 
 
 def scores(bulk: Bulk, pairs: "DataFrame") -> "DataFrame":
-    """Pairs with `estimate`, `deviation` and the `reason` why there is no chain of evidence.
+    """Pairs with `estimate`, `std` and the `reason` if there is no chain of evidence.
 
     Args:
         pairs: user_id and item_id, each pair once.
@@ -55,9 +55,9 @@ def scores(bulk: Bulk, pairs: "DataFrame") -> "DataFrame":
 
 
 def _arriving(bulk: Bulk, asked: "DataFrame", side: Side) -> "DataFrame":
-    """The embeddings of a side that go to the blocks which ask for them."""
+    """The embeddings of a side, for each block that needs them."""
     kind = asked.schema[side.column].dataType
-    # 7 and "7" are the same entity: where the tables differ, the text decides.
+    # 7 and "7" are the same entity: if the types differ, ids are compared as text.
     same = kind.simpleString() == bulk.source.id_type(side)
     wanted = asked.select(
         "block", F.col(side.column).cast("string" if not same else kind).alias("id")
@@ -67,7 +67,7 @@ def _arriving(bulk: Bulk, asked: "DataFrame", side: Side) -> "DataFrame":
     other = asked.schema[side.opposite.column].dataType
     found = wanted.join(made.hint("merge"), "id")
     return found.select(
-        # Under a name of its own, or Spark takes it for the column that it was made from.
+        # With an alias, or Spark confuses it with the column it comes from.
         F.col("block").alias("block"),
         F.col("id").cast(kind).alias(side.column),
         F.lit(None).cast(other).alias(side.opposite.column),
@@ -82,7 +82,7 @@ def _scored(shared: Shared, pairs: pa.Table, sent: pa.Table) -> pa.Table:
         mine = sent.filter(pc.is_valid(sent[side.column]))
         place = places_among(pairs[side.column], whole(mine[side.column]))
         rows, has_embedding = from_bytes(mine["row"], shared.width(side))
-        # The last one stands for everyone of whom there are no ratings.
+        # The last row stands for all entities without ratings.
         ends.append(
             read(chain, side, np.pad(rows, ((0, 1), (0, 0))), np.append(has_embedding, np.False_))
         )

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""Set by spark-submit, whose Java runs already."""
+"""Set by spark-submit, which has started Java."""
 DEFAULTS: Mapping[str, str] = {
     "spark.app.name": "evichain",
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
-    # A task is one thread: a core is kept busy by one of them.
+    # One thread per task: Spark runs one task per core.
     "spark.executorEnv.OMP_NUM_THREADS": "1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
 LOCAL: Mapping[str, str] = {
-    # Nothing leaves the machine, and it works where there is no network at all.
+    # Nothing leaves the machine, and no network is needed.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
@@ -34,16 +34,16 @@ LOCAL: Mapping[str, str] = {
 def session(
     master: str | None = None, settings: Mapping[str, str] | None = None
 ) -> "Iterator[SparkSession]":
-    """A session that ends with the context.
+    """A session that is stopped when the context exits.
 
     Args:
-        master: its URL; by default what spark-submit was given, or else all cores of this machine.
-        settings: Spark's own, by name; they win over ours.
+        master: its URL; by default that of spark-submit, or else all cores of this machine.
+        settings: Spark's own settings by name; they override ours.
     """
     check_installed()
     given = dict(settings or {})
     submitted = _SUBMITTED in os.environ
-    # Whoever submits a job has said how it is to run.
+    # spark-submit has its own settings.
     values = {} if submitted else dict(DEFAULTS)
     if master is not None:
         given["spark.master"] = master
@@ -59,7 +59,7 @@ def session(
     builder = SparkSession.builder
     for name, value in (values | given).items():
         builder = builder.config(name, value)
-    with spark_explained("no Spark session can be had"):
+    with spark_explained("cannot start a Spark session"):
         made = builder.getOrCreate()
     try:
         yield made

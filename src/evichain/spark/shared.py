@@ -1,4 +1,4 @@
-"""What every worker is sent: the model, without any ratings."""
+"""What is sent to every worker: the model without ratings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from evichain.saving import load_model
 
 @dataclass(frozen=True)
 class Shared:
-    """A trained chain and how to find its prototypes: a few hundred kilobytes.
+    """A trained chain and the keys of its prototypes: a few hundred kilobytes.
 
     Attributes:
-        keys: of each side's prototypes, ascending.
-        numbers: which prototype each of these keys belongs to.
-        scale: the ratings that there can be.
+        keys: the keys of each side's prototypes, ascending.
+        numbers: the prototype number of each key.
+        scale: the rating scale.
     """
 
     chain: Chain
@@ -35,26 +35,26 @@ class Shared:
 
     @classmethod
     def load(cls, path: str | Path, *, cycle_blocking: bool = True) -> Self:
-        """What a model folder holds, but for its ratings.
+        """Load a model folder without its ratings.
 
         Args:
-            cycle_blocking: False generates without it, whatever the model was trained with.
+            cycle_blocking: False switches it off, even if the model was trained with it.
         """
         saved = load_model(Path(path))
         policy = saved.settings.policy
         if policy.cycle_blocking:
             if cycle_blocking:
                 raise SettingsError(
-                    "with cycle blocking an embedding depends on who asks for it, and cannot be "
-                    "made in bulk",
+                    "with cycle blocking an embedding depends on who asks for it, so it cannot be "
+                    "generated in bulk",
                     where=str(path),
-                    right="Generate without it (--no-cycle-blocking), as the service does.",
+                    right="Switch it off with --no-cycle-blocking, as the service does.",
                 )
             policy = policy.model_copy(update={"cycle_blocking": False})
         return cls(saved.chain, policy, *by_key(saved.prototypes), saved.graph.scale)
 
     def slots(self, side: Side, keys: Keys) -> Ints:
-        """The prototype's number of each entity of a side, by its key; -1 for all others."""
+        """The prototype number of each entity, by its key; -1 if it is not a prototype."""
         known, numbers = self.keys[side], self.numbers[side]
         if not len(known):
             return np.full(len(keys), -1, np.int32)
@@ -62,7 +62,7 @@ class Shared:
         return np.where(known[place] == keys, numbers[place], -1).astype(np.int32)
 
     def width(self, side: Side) -> int:
-        """How many numbers an embedding has."""
+        """The length of an embedding."""
         return int(self.chain.prototypes[side].shape[1])
 
     def clipped(self, estimates: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Ratings and pairs as Spark finds them: Parquet or a table, checked before any work."""
+"""Ratings and pairs from Parquet or a table, checked before any work."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -32,11 +32,11 @@ _MOMENTS = (DateType, TimestampType, TimestampNTZType)
 
 @dataclass(frozen=True)
 class SparkRatings:
-    """Ratings: user_id, item_id, rating and, where there is one, a time, under these names.
+    """Ratings with columns user_id, item_id, rating and, if there is one, timestamp.
 
     Attributes:
         ratings: how many there are.
-        users, items: how many of these, about.
+        users, items: how many there are, approximately.
     """
 
     frame: "DataFrame"
@@ -83,9 +83,9 @@ def _read(spark: "SparkSession", address: str) -> "DataFrame":
 
 
 def _read_parquet(spark: "SparkSession", address: str) -> "DataFrame":
-    """Parquet, whatever lies beside it: the card of made-up ratings, say.
+    """Read Parquet files and ignore other files beside them.
 
-    Only where no file is called .parquet, all of them are taken for it.
+    If no file name ends with .parquet, all files are read.
     """
     try:
         return spark.read.option("pathGlobFilter", "*.parquet").parquet(address)
@@ -118,7 +118,7 @@ def _number(frame: "DataFrame", name: str, column: str, address: str) -> "Column
 
 
 def _time(frame: "DataFrame", name: str, address: str) -> "Column":
-    """A number that grows with time; which one does not matter. Missing times come first."""
+    """A number that grows with time, in any unit. Missing times come first."""
     if isinstance(frame.schema[name].dataType, _MOMENTS):
         time = F.unix_micros(frame[f"`{name}`"].cast("timestamp"))
     else:
@@ -127,7 +127,7 @@ def _time(frame: "DataFrame", name: str, address: str) -> "Column":
 
 
 def _checked(frame: "DataFrame", address: str) -> SparkRatings:
-    """Look through all ratings once."""
+    """Check all ratings in one pass."""
     rating = F.col(RATING)
     missing = F.col(USER).isNull() | F.col(ITEM).isNull()
     infinite = rating.isNull() | F.isnan(rating) | (F.abs(rating) == float("inf"))
@@ -150,7 +150,7 @@ def _checked(frame: "DataFrame", address: str) -> SparkRatings:
         )
     if found["infinite"]:
         raise DataError(
-            f"{found['infinite']:,} of {found['ratings']:,} ratings are no finite number",
+            f"{found['infinite']:,} of {found['ratings']:,} ratings are not finite numbers",
             where=address,
             right="A rating is a finite number, such as 4 or 3.5.",
         )

@@ -1,4 +1,4 @@
-"""Embeddings as a table for others: what tells entities apart, and what estimates are made of."""
+"""Embeddings as a table for other programs: latent states, and vectors for estimates."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def vectors(bulk: Bulk, side: Side) -> "DataFrame":
-    """A side's entities: id, `embedding`, `vector` and `doubt`.
+    """A side's entities: id, `embedding`, `vector` and `log_std`.
 
     The dot product of a user's and an item's vector is the estimate; `exp` of the sum of their
-    doubts is the deviation expected. An embedding is null without a chain of evidence; a vector
-    is that of the prior then, or null with a recipe that has none.
+    log_stds is the predicted std. Without a chain of evidence, the embedding is null and the
+    vector is that of the prior, or null if the recipe has none.
     """
     sent, name = bulk.sent, side.column
 

@@ -1,4 +1,4 @@
-"""How far Spark has come: tasks done, counted beside the work."""
+"""Progress of Spark: counts finished tasks while a job runs."""
 
 import threading
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _SECONDS = 0.5
 
 @contextmanager
 def watching(spark: "SparkSession", description: str, *, enabled: bool = True) -> Iterator[None]:
-    """Show the tasks that Spark finishes while the context lasts."""
+    """Show the number of finished tasks while the context is open."""
     context, over = spark.sparkContext, threading.Event()
     with progress(description, None, enabled=enabled, unit="tasks") as advance:
 

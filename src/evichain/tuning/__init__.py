@@ -1,6 +1,6 @@
 """Searches the settings of a recipe for the lowest error on validation ratings, with Optuna.
 
-The validation ratings are cut from the ratings given; nothing else is ever looked at.
+Validation ratings are held out of the given ratings; no other data is used.
 """
 
 from evichain.tuning.search import MOST_PARAMETERS, tune

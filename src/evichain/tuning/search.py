@@ -1,4 +1,4 @@
-"""Running trials: each trains a model with settings that the study chooses, or gives it up."""
+"""Runs trials: each trains a model with settings that the study chooses, unless it is pruned."""
 
 import math
 from collections.abc import Mapping
@@ -44,17 +44,17 @@ def tune(
     """Search the settings of a recipe for the lowest validation error.
 
     The first trial is the recipe itself, as far as the space allows, so that the best is no
-    worse. A trial whose error is above the median of the others at the same step is given up.
-    Interrupting ends the search; the trials that ended by then are returned.
+    worse. A trial whose error is above the median of the others at the same step is pruned.
+    An interrupt stops the search; the trials finished by then are returned.
 
     Args:
-        ratings: what `REC.fit` takes; a tenth is kept aside unless `validation` is fixed.
-        trials: how many to make, beside those already in the storage.
+        ratings: what `REC.fit` takes; a tenth is held out unless `validation` is fixed.
+        trials: how many to run, in addition to those in the storage.
         seed: of the trials and of training. The trials of a study are the same whether it is
             made at one time or at several.
         space: ranges or choices by setting, laid over `SPACES[recipe]`.
         fixed: settings that hold in every trial; these are not searched.
-        storage: a file that keeps the study, to go on with it later.
+        storage: a file that keeps the study, to continue it later.
         most_parameters: larger models are pruned before they are trained.
         progress: show a progress bar.
     """
@@ -112,8 +112,8 @@ class _Search:
         from optuna.trial import TrialState
 
         number = len(ended(self.study))
-        # A sampler for each trial: one that lives on would draw the first trials anew after a
-        # study is taken up again. Trials of killed processes run for ever and are not heeded.
+        # A sampler for each trial: a single one would draw the first trials again when a study
+        # is continued. Trials of killed processes stay in state RUNNING and are ignored.
         state = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
         self.study.sampler = optuna.samplers.TPESampler(
             seed=state, multivariate=True, constant_liar=False
@@ -164,12 +164,12 @@ class _Search:
         # With patience the best state is kept, else the last.
         rmse = min(looks) if settings.training.patience else looks[-1]
         if not math.isfinite(rmse):
-            raise optuna.TrialPruned("the error is no number")
+            raise optuna.TrialPruned("the error is not a number")
         return rmse
 
 
 def _parameters(settings: Settings, sizes: tuple[int, int]) -> int:
-    """The size of a model, without the memory for it."""
+    """The number of parameters of a model, without allocating it."""
     wanted = settings.chain.prototype_counts
     counts = [min(wanted[side], sizes[side]) for side in Side]
     with torch.device("meta"):

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 VALIDATION = 0.1
-"""The part of the ratings kept aside to compare trials by, unless the caller sets it."""
+"""The part of the ratings held out to compare trials, unless the caller sets it."""
 
 _LOGARITHMIC = ("learning_rate", "regularization")
-# With another cut or draw, two errors would not be of the same thing.
+# With another split or seed, errors could not be compared.
 _NEVER_SEARCHED = ("seed", "validation")
 
 
@@ -28,7 +28,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Choices:
-    """These values and no others."""
+    """One of these values."""
 
     values: tuple[Any, ...]
 
@@ -118,7 +118,7 @@ def distribution(name: str, wanted: Range | Choices) -> "BaseDistribution":
 
 
 def holds(wanted: Range | Choices, value: Any) -> bool:
-    """Whether a search may choose this value."""
+    """Whether this value is in the range or among the choices."""
     if isinstance(wanted, Choices):
         return value in wanted.values
     return bool(wanted.low <= value <= wanted.high)

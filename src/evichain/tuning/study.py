@@ -1,4 +1,4 @@
-"""A study in Optuna's hands: the question it answers, and the file that keeps it to go on with."""
+"""Optuna studies: what identifies one, and the file that keeps it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     import optuna
 
 _NAME = "evichain"
-# The part of training after which a trial may be given up.
+# The part of training after which a trial may be pruned.
 _PATIENCE_WITH_TRIALS = 0.2
 
 
 class TuningError(EvichainError):
-    """A search that cannot be made, or not with this study."""
+    """A search that cannot run, or not with this study."""
 
 
 def check_installed() -> None:
-    """Complain if Optuna is not there."""
+    """Raise an error if Optuna is not installed."""
     try:
         import optuna  # noqa: F401
     except ImportError as error:
@@ -35,7 +35,7 @@ def check_installed() -> None:
 
 
 def question(recipe: str, graph: Graph, base: Settings, searched: Space) -> dict[str, Any]:
-    """All that has to be the same for two errors to be comparable."""
+    """All that has to be equal for two errors to be comparable."""
     fixed = {name: value for name, value in base.model_dump().items() if name not in searched}
     return {
         "recipe": recipe,
@@ -78,7 +78,7 @@ def open_study(path: Path | None, asking: Mapping[str, Any], iterations: int) ->
 
 
 def _check_journal(path: Path) -> None:
-    """Complain of a file that is no study, and drop half a line that a killed process left."""
+    """Refuse a file that is not a study, and drop a partial last line of a killed process."""
     if not path.exists() or not path.stat().st_size:
         return
     with path.open("rb+") as file:
@@ -98,7 +98,7 @@ def _no_study(path: Path) -> TuningError:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Leave what is told to evichain's own progress bar."""
+    """Silence Optuna's log; evichain shows its own progress bar."""
     from optuna import logging
 
     before = logging.get_verbosity()

@@ -1,4 +1,4 @@
-"""What came of a search: its trials, and the settings to train with."""
+"""The result of a search: its trials, and the settings to train with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of settings and what came of it.
+    """One set of settings and its result.
 
     Attributes:
         number: in the order in which trials ended, from 0.
         rmse: the validation error; None when the trial was pruned.
         settings: what the search chose.
-        parameters: the size of a model trained with them; None where there can be none.
-        pruned: why it was given up; None when it was trained to the end.
+        parameters: the size of the model; None if the settings were invalid.
+        pruned: why it was pruned; None if it was trained to the end.
     """
 
     number: int
@@ -60,7 +60,7 @@ class Tuned:
     def settings(self) -> dict[str, Any]:
         """What to train with: `REC(tuned.recipe, **tuned.settings)`.
 
-        The ratings kept aside to compare trials are learned from too, unless training stops by
+        The ratings held out to compare trials are trained on too, unless early stopping needs
         them.
         """
         found = {**self.fixed, **self.best.settings}
@@ -72,7 +72,7 @@ class Tuned:
 
 
 def ended(study: "optuna.Study") -> list[Trial]:
-    """The trials of a study that came to an end, by themselves or pruned."""
+    """The trials of a study that are complete or pruned."""
     from optuna.trial import TrialState
 
     states = (TrialState.COMPLETE, TrialState.PRUNED)

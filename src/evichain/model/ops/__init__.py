@@ -1,1 +1,1 @@
-"""The steps of generators that are no matrix products, with their gradients."""
+"""The operations of generators that are not matrix products, with their gradients."""

@@ -35,7 +35,7 @@ def factor_size(size: int) -> int:
 
 
 def _divide(w: VectorWriter, matrix: Any, corner: Any, block: Any, size: Any) -> None:
-    """`U'^-1 A` in place of a block A of eight rows, of which U is the corner."""
+    """`U'^-1 A` in place of a block A of eight rows, where U is the corner."""
     done: list[Any] = []
     for line in range(LANES):
         values = w.load(matrix, w.row(block, line, size))
@@ -65,11 +65,11 @@ _take_off_block = instructions(_take_off, ARRAY, PLACE, PLACE, ARRAY, PLACE, PLA
 
 @fast_kernel
 def factorize(matrix: Floats, least: Floats, packed: Floats) -> None:
-    """Pack the factor of a positive matrix, of which only the upper half is looked at and lost.
+    """Pack the factor of a positive matrix, of which the upper half is read and overwritten.
 
     Args:
-        least: what was added to the diagonal of a matrix that was not negative before. No square
-            on the diagonal of the factor is smaller, however its numbers are rounded.
+        least: what was added to the diagonal of a positive semidefinite matrix. Squares on the
+            factor's diagonal are kept at least this large, whatever the rounding.
     """
     size, place = len(matrix), 0
     for block in range(0, size, LANES):
@@ -86,7 +86,7 @@ def factorize(matrix: Floats, least: Floats, packed: Floats) -> None:
 
 @fast_kernel
 def _factorize_corner(corner: Floats, least: Floats) -> None:
-    """The same of eight rows and columns, in place."""
+    """The same for eight rows and columns, in place."""
     for i in range(LANES):
         inverse = np.float32(1) / math.sqrt(max(corner[i, i], least[i]))
         corner[i, i] = inverse
@@ -100,7 +100,7 @@ def _factorize_corner(corner: Floats, least: Floats) -> None:
 
 @fast_kernel
 def solve_packed(packed: Floats, out: Floats) -> None:
-    """`A^-1 out`, in its place: forwards and then backwards through the rows of a factor."""
+    """Replace `out` by `A^-1 out`: forward, then backward substitution."""
     size, begin = len(out), 0
     for block in range(0, size, LANES):
         width = size - block

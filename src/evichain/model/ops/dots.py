@@ -1,4 +1,4 @@
-"""Dot products of many pairs of few rows, with their gradients, and no copy of a row a pair."""
+"""Dot products of many pairs of rows, with gradients, without copying a row for each pair."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ def _dots_back(
     at_other: Longs,
     out: Floats,
 ) -> None:
-    """The gradients of some rows; pairs are looked at in order, whoever looks."""
+    """The gradients of some rows; every thread goes through the pairs in the same order."""
     size = out.shape[1]
     for n in range(len(grad)):
         if start <= at_own[n] < stop:

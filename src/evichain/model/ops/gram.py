@@ -1,8 +1,8 @@
-"""Products of a few rows with themselves and with weights, as fast as the machine can.
+"""Gram matrices of a few rows.
 
-The ridge channel spends its time in `matrix += sum row' row`, of which only the upper half is
-looked at. A tile of the matrix is summed in registers: twelve vectors of eight numbers at a
-time, which the registers of any processor can hold beside what is multiplied.
+The ridge channel spends most of its time in `matrix += sum row' row`, of which only the upper half
+is used. A tile of the matrix is summed in registers: twelve vectors of eight numbers, which fit
+beside the operands in the registers of any processor.
 """
 
 from typing import Any
@@ -55,7 +55,6 @@ def _tile(rows: int, vectors: int) -> Any:
 
 
 _four_by_three, _four_by_two, _eight_by_one = _tile(4, 3), _tile(4, 2), _tile(8, 1)
-_two_by_six, _two_by_one = _tile(2, 6), _tile(2, 1)
 
 
 @fast_kernel
@@ -67,7 +66,7 @@ def add_products(panel: Floats, count: int, matrix: Floats) -> None:
 
 @fast_kernel
 def add_line(panel: Floats, count: int, line: int, matrix: Floats, sign: float) -> None:
-    """Add `sign` times that to eight rows of the matrix, from its diagonal on."""
+    """Add `sign` times the product to eight rows of the matrix, from the diagonal on."""
     size, own = matrix.shape[1], line * matrix.shape[1]
     next_four = own + 4 * size
     j = line
@@ -85,10 +84,7 @@ def add_line(panel: Floats, count: int, line: int, matrix: Floats, sign: float) 
 @fast_kernel
 def add_moments(weights: Floats, panel: Floats, count: int, moments: Floats) -> None:
     """Add the first `count` rows of a panel, with each of their two weights, to two rows."""
-    size, j = panel.shape[1], 0
-    while j + 6 * LANES <= size:
-        _two_by_six(weights, 0, 2, panel, j, size, count, moments, j, 1.0)
-        j += 6 * LANES
-    while j < size:
-        _two_by_one(weights, 0, 2, panel, j, size, count, moments, j, 1.0)
-        j += LANES
+    for n in range(count):
+        for j in range(panel.shape[1]):
+            moments[0, j] += weights[n, 0] * panel[n, j]
+            moments[1, j] += weights[n, 1] * panel[n, j]

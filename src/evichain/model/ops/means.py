@@ -1,8 +1,8 @@
-"""The two steps of a generator that are no matrix products, with their gradients.
+"""The two operations of a mean generator that are not matrix products, with their gradients.
 
 `spread` goes from sources to (source, rating) pairs, `evidence_mean` from pairs to the
-means of live links. Both walk memory once, in order of what they write, on all cores,
-and so give the same bits however many threads there are.
+means of live links. Both write each row once, in order, on all cores, and so give the same bits
+for any number of threads.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ def spread(sources: Tensor, weight: Tensor, layout: Layout | torch_ops.EvidenceT
 def evidence_mean(
     pairs: Tensor, layout: Layout | torch_ops.EvidenceTables, variant_node: Ints, variant_pair: Ints
 ) -> Tensor:
-    """The mean of `relu(pairs)` over each node's links; then one row a variant.
+    """The mean of `relu(pairs)` over each node's links, then one row per variant.
 
     A variant is its node's mean with one pair left out.
     """

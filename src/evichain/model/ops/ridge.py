@@ -19,21 +19,15 @@ from evichain.model.ops import torch_ops
 from evichain.model.ops.cholesky import factor_size, factorize, solve_packed
 from evichain.model.ops.gram import add_moments, add_products
 from evichain.model.ops.simd import (
-    ARRAY,
-    LANES,
-    NUMBER,
-    PLACE,
-    VectorWriter,
     add_row,
     copy_row,
     dot_rows,
-    instructions,
     padded,
     padded_rows,
 )
 
 _PANEL = 128
-"""So many keys lie side by side, in the nearest cache."""
+"""How many keys are copied side by side, to stay in the nearest cache."""
 
 
 def solve(
@@ -45,18 +39,18 @@ def solve(
 ) -> tuple[Tensor, Tensor]:
     """`z = (sum k k' + diag(ridge))^-1 sum t k` over the evidence (y, r) of each node x.
 
-    Targets are what is left of the ratings, `t = r - below[y] - own[x]`. Also returns
+    Targets are the residuals `t = r - below[y] - own[x]`. Also returns
     `sum t**2`, which has no gradient.
 
     Args:
         keys: a row for each source.
         below: the baseline of each source.
         own: the baseline of each node.
-        ridge: what holds each coefficient back, positive.
+        ridge: the positive penalty of each coefficient.
     """
     if isinstance(layout, torch_ops.EvidenceTables):
         return torch_ops.solve(keys, below, own, ridge, layout)
-    # Inside of a function it is always off.
+    # Inside an autograd function, gradients are always off.
     arguments = (keys, below, own, ridge, layout, torch.is_grad_enabled())
     solved: tuple[Tensor, Tensor] = _Solve.apply(*arguments)  # type: ignore[no-untyped-call]
     return solved
@@ -75,7 +69,7 @@ class _Solve(Function):
     ) -> tuple[Tensor, Tensor]:
         nodes, size = len(own), keys.shape[1]
         rows, held = _array(padded_rows(keys)), padded_ridge(_array(ridge))
-        # For the gradient only: they take far more memory than what they were made of.
+        # For the gradient only: factors take far more memory than the keys.
         factors = np.empty((nodes if keep else 0, factor_size(size)), np.float32)
         plain, solved = torch.empty(nodes, rows.shape[1]), torch.empty(nodes, rows.shape[1])
         squares = torch.empty(nodes)
@@ -144,42 +138,15 @@ def _array(tensor: Tensor) -> Floats:
 
 
 def padded_ridge(ridge: Floats) -> Floats:
-    """What holds coefficients back, those of padded keys too, which are 0 whatever it is."""
+    """The penalties, with ones for padded keys, whose coefficients are 0 with any penalty."""
     return np.concatenate([ridge, np.ones(padded(len(ridge)) - len(ridge), np.float32)])
-
-
-def _pull_key(
-    w: VectorWriter, keys: Any, i: Any, target: Any, z: Any, h: Any, j: Any, size: Any, out: Any
-) -> Any:
-    """Add `(t - k z) h - (k h) z` to the gradient of the key at i, and return `k h`."""
-
-    def along(k: Any, sums: list[Any]) -> list[Any]:
-        key, place = w.load(keys, w.place(i, k)), w.place(j, k)
-        return [w.plus(total, key, w.load(a, place)) for total, a in zip(sums, (z, h), strict=True)]
-
-    along_z, along_h = (w.sum(total) for total in w.loop(size, LANES, 2, along))
-    rest, back = w.everywhere(w.builder.fsub(target, along_z)), w.everywhere(along_h)
-
-    def add(k: Any, _: list[Any]) -> list[Any]:
-        own, place = w.place(i, k), w.place(j, k)
-        moved = w.plus(w.load(out, own), rest, w.load(h, place))
-        w.store(w.minus(moved, back, w.load(z, place)), out, own)
-        return []
-
-    w.loop(size, LANES, 0, add)
-    return along_h
-
-
-_pull = instructions(
-    _pull_key, ARRAY, PLACE, NUMBER, ARRAY, ARRAY, PLACE, PLACE, ARRAY, result=NUMBER
-)
 
 
 @kernel
 def _is_small(count: int, size: int) -> bool:
-    """Whether a node has so little evidence that the matrix of that is solved with instead.
+    """Whether a node has so little evidence that the smaller dual system is solved instead.
 
-    `(K'K + R)^-1 K' t = R^-1 K' (K R^-1 K' + 1)^-1 t`, of as many rows as there are keys in K.
+    `(K'K + R)^-1 K' t = R^-1 K' (K R^-1 K' + 1)^-1 t`, a system with a row for each key.
     """
     return 7 * count <= 4 * size
 
@@ -203,7 +170,7 @@ def factorize_and_solve(
 ) -> None:
     """The packed factor of each node's matrix, `sum k`, `sum t**2` and the solution.
 
-    No factors are kept where there is no room for them.
+    Factors are kept only if `factors` has rows.
     """
     size = keys.shape[1]
     panel, weights = np.zeros((_PANEL, size), np.float32), np.ones((_PANEL, 2), np.float32)
@@ -253,7 +220,7 @@ def _solve_few(
     packed: Floats,
     out: Floats,
 ) -> None:
-    """The factor and the solution where there is little evidence, which lies in a panel."""
+    """The factor and the solution for little evidence, all of it in the panel."""
     size, few = len(out), padded(count)
     turned = scratch[: size * few].reshape(size, few)
     matrix = scratch[size * few : (size + few) * few].reshape(few, few)
@@ -330,12 +297,19 @@ def _solve_back(
 ) -> None:
     size = keys.shape[1]
     for s in range(start, stop):
-        key, change = s * size, np.float32(0)
-        out[s] = 0
+        change = np.float32(0)
+        for k in range(size):
+            out[s, k] = 0
         for pair in range(source_ptr[s], source_ptr[s + 1]):
             unexplained = pair_value[pair] - below[s]
             for link in range(pair_ptr[pair], pair_ptr[pair + 1]):
                 node = pair_node[link]
-                target = unexplained - own[node]
-                change -= _pull(keys, key, target, solved, moved, node * size, size, out)
+                along_z = along_h = np.float32(0)
+                for k in range(size):
+                    along_z += keys[s, k] * solved[node, k]
+                    along_h += keys[s, k] * moved[node, k]
+                rest = unexplained - own[node] - along_z
+                for k in range(size):
+                    out[s, k] += rest * moved[node, k] - along_h * solved[node, k]
+                change -= along_h
         out_below[s] = change

@@ -1,7 +1,7 @@
-"""Sums over evidence, plain and weighted by what the ratings leave unexplained.
+"""Sums over evidence, plain and weighted by residuals.
 
-One walk over the links of a block gives all the sums that the channels of a generator
-need. Like the means of the paper's form it writes each row once, in a fixed order.
+One pass over the links of a block gives all sums that the channels of a generator need. Each row
+is written once, in a fixed order.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ def totals(
         own: the baseline of each node.
     """
     if not plain.shape[1] + weighted.shape[1]:
-        nothing = plain.new_empty(len(own), 0)  # and no walk over the links to find that out
+        nothing = plain.new_empty(len(own), 0)
         return nothing, nothing
     if isinstance(layout, torch_ops.EvidenceTables):
         return torch_ops.totals(plain, weighted, below, own, layout)

@@ -1,10 +1,10 @@
-"""Rows of numbers, eight at a time: instructions that no compiler makes of a loop by itself.
+"""Operations on rows, eight numbers at a time, written as LLVM instructions.
 
-Sums over evidence are of rows of a few dozen numbers. A compiler that does not know how many
-makes vectors of whole 32s and takes the rest one by one, and it keeps no array in registers
-while it sums. So these are spelled out for it. Rows are padded with zeros to a multiple of
-eight (`padded`), lie in contiguous arrays of 32-bit floats, and are given by the place of their
-first number: row i of a matrix m begins at `i * m.shape[1]`.
+Sums over evidence are over rows of a few dozen numbers. A compiler that does not know their length
+uses vectors of 32 numbers and computes the rest one by one, and it does not keep a sum in
+registers. So the instructions are written out. Rows are padded with zeros to a multiple of eight
+(`padded`), are in contiguous arrays of 32-bit floats, and are given by the offset of their first
+number: row i of a matrix m starts at `i * m.shape[1]`.
 """
 
 import inspect
@@ -22,11 +22,11 @@ from evichain.kernels import kernel, note_sources
 LANES = 8
 
 ARRAY, PLACE, NUMBER = "array", types.intp, types.float32
-"""What such a function may be given."""
+"""The types of arguments."""
 
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
 _INDEX, _SMALL = ir.IntType(64), ir.IntType(32)
-_NOTHING = ir.Constant(_VECTOR, [0.0] * LANES)
+_ZEROS = ir.Constant(_VECTOR, [0.0] * LANES)
 _FAST = ("fast",)
 
 
@@ -41,7 +41,7 @@ def padded(size: int) -> int:
 
 
 def padded_rows(rows: Tensor) -> Tensor:
-    """A copy of rows, with zeros up to the next such size.
+    """A copy of rows, padded with zeros to the next such size.
 
     >>> import torch
     >>> padded_rows(torch.ones(1, 3)).tolist()
@@ -52,47 +52,47 @@ def padded_rows(rows: Tensor) -> Tensor:
 
 
 class VectorWriter:
-    """Writes instructions; its values are those of the program it writes."""
+    """Writes LLVM instructions; its arguments and results are LLVM values."""
 
     def __init__(self, builder: Any) -> None:
         self.builder = builder
 
     def place(self, begin: Any, *further: Any) -> Any:
-        """A place so much further on."""
+        """An offset plus others."""
         for more in further:
             begin = self.builder.add(begin, self._index(more))
         return begin
 
     def row(self, begin: Any, number: Any, width: Any) -> Any:
-        """Where a row begins, so many rows further on."""
+        """The offset of a row, `number` rows after `begin`."""
         return self.builder.add(begin, self.builder.mul(self._index(number), width))
 
     def _index(self, number: Any) -> Any:
         return ir.Constant(_INDEX, number) if isinstance(number, int) else number
 
     def load(self, array: Any, place: Any) -> Any:
-        """The vector that begins at a place."""
+        """The vector at an offset."""
         return self.builder.load(self._vector_at(array, place), align=4)
 
     def store(self, value: Any, array: Any, place: Any) -> None:
-        """Put a vector at a place."""
+        """Store a vector at an offset."""
         self.builder.store(value, self._vector_at(array, place), align=4)
 
     def _vector_at(self, array: Any, place: Any) -> Any:
         return self.builder.bitcast(self.builder.gep(array, [place]), _VECTOR.as_pointer())
 
     def load_everywhere(self, array: Any, place: Any) -> Any:
-        """A vector of the number at a place."""
+        """A vector filled with the number at an offset."""
         return self.everywhere(self.builder.load(self.builder.gep(array, [place])))
 
     def everywhere(self, number: Any) -> Any:
-        """A vector of one number."""
+        """A vector filled with one number."""
         nothing = ir.Constant(_VECTOR, ir.Undefined)
         first = self.builder.insert_element(nothing, number, ir.Constant(_SMALL, 0))
         return self._shuffled(first, [0] * LANES)
 
     def product(self, one: Any, other: Any) -> Any:
-        """Number by number."""
+        """The elementwise product."""
         return self.builder.fmul(one, other, flags=_FAST)
 
     def plus(self, total: Any, one: Any, other: Any) -> Any:
@@ -119,7 +119,7 @@ class VectorWriter:
     def loop(
         self, stop: Any, step: int, sums: int, body: Callable[[Any, list[Any]], list[Any]]
     ) -> list[Any]:
-        """Sums that begin with nothing and become `body(k, sums)` for k = 0, step, … below stop."""
+        """Sums that start at 0 and become `body(k, sums)` for k = 0, step, … below stop."""
         builder, before = self.builder, self.builder.block
         head, inside, after = (builder.append_basic_block(name) for name in ("head", "in", "after"))
         builder.branch(head)
@@ -129,7 +129,7 @@ class VectorWriter:
         builder.cbranch(builder.icmp_signed("<", k, stop), inside, after)
         builder.position_at_end(inside)
         new = [*body(k, totals), self.place(k, step)]
-        first = [_NOTHING] * sums + [ir.Constant(_INDEX, 0)]
+        first = [_ZEROS] * sums + [ir.Constant(_INDEX, 0)]
         for value, begin, later in zip([*totals, k], first, new, strict=True):
             value.add_incoming(begin, before)
             value.add_incoming(later, builder.block)
@@ -155,7 +155,7 @@ def instructions(write: Callable[..., Any], *kinds: Any, result: Any = types.voi
         taken = (own if kind is ARRAY else kind for kind, own in zip(kinds, given, strict=True))
         return result(*taken), generate
 
-    # By which the compiler knows how many arguments there are.
+    # numba takes the number of arguments from it.
     typed.__signature__ = inspect.signature(write)  # type: ignore[attr-defined]
     typed.__name__ = write.__name__
     made = intrinsic(typed)

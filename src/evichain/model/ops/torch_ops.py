@@ -1,8 +1,8 @@
-"""The same steps in ordinary PyTorch operations, for devices that no kernel is compiled for.
+"""The same operations in PyTorch, for devices without compiled kernels.
 
-The evidence of a node becomes a row of a table, and nodes with about as much of it share one,
-so that sums over evidence are batched matrix products. A table's values are gathered when they
-are needed, and again for the gradient, so that memory is bounded by the largest table.
+The evidence of a node is a row of a table. Nodes with about equally much evidence share a table,
+so that sums over evidence are batched matrix products. The values of a table are gathered when
+needed, and again for the gradient, so that memory is bounded by the largest table.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,12 +19,12 @@ from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Ints, Longs
 
 _PLACES = 1 << 20
-"""So many places a table has at most, but for a node that has more evidence alone."""
+"""The largest size of a table, unless one node alone has more evidence."""
 
 
 @dataclass(frozen=True)
 class EvidenceTable:
-    """Nodes with about as much evidence: the pair at each place, and which places are taken."""
+    """Nodes with about as much evidence: the pair in each cell, and which cells are used."""
 
     nodes: Tensor
     pairs: Tensor
@@ -37,7 +37,7 @@ class EvidenceTables:
 
     Attributes:
         count: how many links each node has.
-        place: of each node among those of all tables, one after another.
+        place: the position of each node in all tables, one after another.
     """
 
     pair_source: Tensor
@@ -75,23 +75,23 @@ class EvidenceTables:
         )
 
     def by_node(self, make: Callable[[EvidenceTable], Tensor]) -> Tensor:
-        """One row a node, from what is made of each table."""
+        """One row per node, from the results of all tables."""
         made = [checkpoint(make, table, use_reentrant=False) for table in self.tables]
         return embedding(self.place, torch.cat(made))
 
     def unexplained(self, table: EvidenceTable, below: Tensor, own: Tensor) -> Tensor:
-        """What baselines leave of the ratings at the places of a table; 0 where none is."""
-        usual = embedding(self.pair_source[table.pairs], below.unsqueeze(1)).squeeze(-1)
+        """The residuals in the cells of a table; 0 in unused cells."""
+        source_baseline = embedding(self.pair_source[table.pairs], below.unsqueeze(1)).squeeze(-1)
         baseline = embedding(table.nodes, own.unsqueeze(1))
-        return table.taken * (self.pair_value[table.pairs] - usual - baseline)
+        return table.taken * (self.pair_value[table.pairs] - source_baseline - baseline)
 
     def sources(self, table: EvidenceTable, values: Tensor) -> Tensor:
-        """The row of the source at each place of a table; zeros where none is."""
+        """The row of the source in each cell of a table; zeros in unused cells."""
         return embedding(self.pair_source[table.pairs], values) * table.taken.unsqueeze(-1)
 
 
 def _parts(counts: Longs) -> Iterator[slice]:
-    """Nodes by growing count, cut so that at least half of a table's places are taken."""
+    """Slices of nodes, sorted by count, so that at least half of a table's cells are used."""
     if not len(counts):
         yield slice(0)
     begin = 0
@@ -127,7 +127,7 @@ def evidence_mean(
 def totals(
     plain: Tensor, weighted: Tensor, below: Tensor, own: Tensor, layout: EvidenceTables
 ) -> tuple[Tensor, Tensor]:
-    """See `totals.totals`."""
+    """See `segment_sums.totals`."""
 
     def total(table: EvidenceTable) -> Tensor:
         rows = layout.sources(table, torch.cat([plain, weighted], dim=1))
