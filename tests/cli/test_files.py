@@ -104,7 +104,7 @@ def test_a_table_on_a_full_disk_is_told_of(tmp_path: Path) -> None:
     path, table = tmp_path / "a.csv", pl.DataFrame({"number": range(10_000)})
     with (
         full_disk(),
-        pytest.raises(OutputError, match=r"a\.csv: cannot be written .*\nChoose a place"),
+        pytest.raises(OutputError, match=r"a\.csv: cannot be written .*\nChoose a folder"),
         replacing(path, force=False) as beside,
     ):
         write_table(table, beside)
@@ -129,7 +129,7 @@ def test_folders_above_are_made_when_something_is_written(tmp_path: Path) -> Non
 
 def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"caf\xe9.csv")
-    with pytest.raises(OutputError, match="a name that is not UTF-8"):
+    with pytest.raises(OutputError, match="the name is not UTF-8"):
         check_free(path, force=False)
 
 

@@ -254,5 +254,5 @@ def obstacle(side: Side, name: object, *, known: bool, max_depth: int) -> str:
     """
     if not known:
         return f"unknown {side.noun} {name!r}"
-    who = "these ratings" if name is None else f"{side.noun} {name!r}"
+    who = "these ratings" if name is None else f"{side.noun} {str(name)!r}"
     return f"no chain of evidence from {who} to a prototype within depth {max_depth}"

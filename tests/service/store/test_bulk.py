@@ -194,7 +194,7 @@ def test_a_table_that_cannot_be_kept_leaves_nothing(store: Store, bad: str, rows
     with pytest.raises(DataError, match="user_id"):
         store.import_ratings(Ratings(frame, name="mine"))
     nan = frame.with_columns(user_id=pl.int_range(rows), rating=pl.lit(float("nan")))
-    with pytest.raises(DataError, match="no finite number"):
+    with pytest.raises(DataError, match="not a finite number"):
         store.import_ratings(Ratings(nan))
     assert store.version() == 0
 
