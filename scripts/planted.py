@@ -25,8 +25,9 @@ from evichain.evidence.holdout import are_held_out
 from evichain.kernels import Flags, Floats, Ints, Longs, kernel
 from evichain.ratings import Side
 from evichain.ratings import synthetic as planted
-from evichain.ratings._normals import Doubles, after_rounding, at
 from evichain.ratings.graph import Graph
+from evichain.ratings.hashing import Doubles
+from evichain.ratings.synthetic import after_rounding, at
 from evichain.recipes import settings_for
 from evichain.training.training_data import prepare
 

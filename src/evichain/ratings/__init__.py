@@ -10,6 +10,7 @@ from evichain.ratings.catalogue import (
 )
 from evichain.ratings.reading import ReadOptions, read_pairs, read_ratings
 from evichain.ratings.side import Side
+from evichain.ratings.split_spec import load_split
 from evichain.ratings.splits import (
     Split,
     cold_split,
@@ -18,7 +19,6 @@ from evichain.ratings.splits import (
     growth,
     growth_split,
     kfold,
-    load_split,
     random_split,
     time_split,
     user_split,

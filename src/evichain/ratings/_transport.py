@@ -1,4 +1,4 @@
-"""Bytes from the network into a file: addresses through requests, packages through pypi-simple."""
+"""Downloads of single files: from an address by requests, of a package by pypi-simple."""
 
 import os
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from pypi_simple import (
 from evichain.errors import DownloadError
 from evichain.progress import Advance, progress
 
-# Short to connect, since there may be another source; patient once bytes flow.
+# To connect, short because there may be another source; and to read.
 TIMEOUT = (5.0, 30.0)
 _PIECE = 1 << 18
 _LARGEST = 4 << 30
@@ -27,17 +27,17 @@ _INDEX_FAILURES: dict[type[Exception], str] = {
     NoSuchProjectError: "the index has no such package",
     DigestMismatchError: "its digest is not the one the index gives",
     NoDigestsError: "the index gives no digest",
-    UnsupportedContentTypeError: "the index answers in an unknown form",
-    UnsupportedRepoVersionError: "the index answers in an unknown form",
+    UnsupportedContentTypeError: "the index answers in an unknown format",
+    UnsupportedRepoVersionError: "the index answers in an unknown format",
 }
 _FAILURES: tuple[type[Exception], ...] = (requests.RequestException, *_INDEX_FAILURES)
 
 
 @contextmanager
 def _session() -> Iterator[requests.Session]:
-    """A session that trusts what pip on this machine trusts, and fails with a DownloadError.
+    """A session that trusts the certificates that pip trusts; its failures are `DownloadError`s.
 
-    requests itself looks at REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE only.
+    requests itself only reads REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE.
     """
     with requests.Session() as session:
         authorities = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE")
@@ -58,12 +58,12 @@ def _reason(error: Exception) -> str:
         return "its certificate is not trusted"
     if isinstance(error, requests.ConnectionError):
         return "cannot be reached"
-    # Not the error's own words: they may name an index whose address holds a password.
+    # Not the error's own message: it may have the index's address, with a password in it.
     return _INDEX_FAILURES.get(type(error), f"failed with {type(error).__name__}")
 
 
 def download_file(url: str, target: Path) -> None:
-    """Bring what is at an address into a file; short and endless answers are errors."""
+    """Download an address into a file; an incomplete or endless answer is an error."""
     with _session() as session, session.get(url, stream=True, timeout=TIMEOUT) as answer:
         answer.raise_for_status()
         length = answer.headers.get("Content-Length")
@@ -82,7 +82,7 @@ def download_file(url: str, target: Path) -> None:
 
 
 def download_package(project: str, filename: str, target: Path) -> None:
-    """Bring a file of a published package here, verified by the digest the index gives."""
+    """Download a file of a published package, verified by the index's digest."""
     endpoint = os.environ.get("PIP_INDEX_URL") or PYPI_SIMPLE_ENDPOINT
     with _session() as session, PyPISimple(endpoint, session=session) as index:
         page = index.get_project_page(project, timeout=TIMEOUT)
@@ -98,7 +98,7 @@ def download_package(project: str, filename: str, target: Path) -> None:
 
 
 class _Tracker:
-    """Our progress in the form pypi-simple wants it."""
+    """Our progress bar, in the form that pypi-simple takes."""
 
     def __init__(self, description: str, total: int | None) -> None:
         self._context: AbstractContextManager[Advance] = progress(description, total, unit="B")

@@ -4,21 +4,15 @@ Every draw comes from the seed the caller gives: the same ratings and seed give 
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
-from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from evichain.errors import SplitError
-from evichain.ratings._archives import Files, open_files
-from evichain.ratings._draws import codes_of, generator, positions, rank_within
-from evichain.ratings.catalogue import load_ratings, local_path
 from evichain.ratings.columns import TIMESTAMP
-from evichain.ratings.reading import ReadOptions, choose, read_file, read_ratings
 from evichain.ratings.side import Side
 from evichain.ratings.table import Column, Ratings
 
@@ -41,7 +35,7 @@ class Split:
 def random_split(ratings: Ratings, fraction: float = 0.8, seed: int = 0) -> Split:
     """Put a random `fraction` of the ratings in the training part."""
     name = f"random:{fraction:g}"
-    order = generator(seed).permutation(len(ratings))
+    order = _generator(seed).permutation(len(ratings))
     return _parted(ratings, order[_share(len(ratings), fraction, name) :], name)
 
 
@@ -54,7 +48,7 @@ def kfold(ratings: Ratings, k: int = 5, fold: int = 0, seed: int = 0) -> Split:
             where=name,
             right="Folds are counted from 0 and there are at least 2: kfold:5/0 to kfold:5/4.",
         )
-    order = generator(seed).permutation(len(ratings))
+    order = _generator(seed).permutation(len(ratings))
     return _parted(ratings, np.array_split(order, k)[fold], name)
 
 
@@ -72,8 +66,8 @@ def user_split(
             tested.
     """
     name = f"users:{fraction:g}" + (f"/{given}" if given is not None else "")
-    codes, users = codes_of(ratings, Side.USER)
-    draws = generator(seed)
+    codes, users = _codes_of(ratings, Side.USER)
+    draws = _generator(seed)
     order = draws.permutation(len(users))
     held = np.zeros(len(users), dtype=bool)
     held[order[_share(len(users), fraction, name) :]] = True
@@ -82,7 +76,7 @@ def user_split(
         return _parted(ratings, np.flatnonzero(tested), name)
     if given < 0:
         raise SplitError(f"given is {given}", where=name, right="It is 0 or more.")
-    known = held[codes] & (rank_within(codes, draws) < given)
+    known = held[codes] & (_rank_within(codes, draws) < given)
     parted = _parted(ratings.take(~known), np.flatnonzero(tested[~known]), name)
     return replace(parted, later=ratings.take(known))
 
@@ -134,12 +128,12 @@ def growth(
     if not 0 < fraction <= 1:
         raise SplitError(f"a growth of {fraction:g}", right="It is above 0 and at most 1.")
     steps = math.ceil(1 / fraction - 1e-9)
-    draws = generator(seed)
+    draws = _generator(seed)
     arrival = np.zeros(len(ratings), dtype=np.int32)
     for side in Side:
-        codes, ids = codes_of(ratings, side)
+        codes, ids = _codes_of(ratings, side)
         order = draws.permutation(len(ids))
-        first = np.isin(order, positions(ids, (always or {}).get(side, ()), side))
+        first = np.isin(order, _positions(ids, (always or {}).get(side, ()), side))
         order = np.concatenate([order[first], order[~first]])
         step_of = np.empty(len(ids), dtype=np.int32)
         ends = [round(len(ids) * fraction * step) for step in range(1, steps)]
@@ -165,7 +159,7 @@ def cold_start(train: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> R
 
 def _cut(train: Ratings, n_users: int, n_ratings: int, seed: int) -> tuple[Ratings, pl.Series]:
     """What is left of the ratings, and who was cut."""
-    codes, users = codes_of(train, Side.USER)
+    codes, users = _codes_of(train, Side.USER)
     rich = np.flatnonzero(np.bincount(codes, minlength=len(users)) > n_ratings)
     if n_users < 0 or n_ratings < 0 or n_users > len(rich):
         raise SplitError(
@@ -173,10 +167,10 @@ def _cut(train: Ratings, n_users: int, n_ratings: int, seed: int) -> tuple[Ratin
             where=train.name,
             right=f"{len(rich)} users have more ratings than that.",
         )
-    draws = generator(seed)
+    draws = _generator(seed)
     cold = np.zeros(len(users), dtype=bool)
     cold[draws.choice(rich, n_users, replace=False)] = True
-    left = train.take(~cold[codes] | (rank_within(codes, draws) < n_ratings))
+    left = train.take(~cold[codes] | (_rank_within(codes, draws) < n_ratings))
     return left, users.filter(cold)
 
 
@@ -218,116 +212,9 @@ def cold_split(ratings: Ratings, n_users: int, n_ratings: int, seed: int = 0) ->
 
 
 def _most_rated(ratings: Ratings, side: Side, count: int) -> Column:
-    codes, ids = codes_of(ratings, side)
+    codes, ids = _codes_of(ratings, side)
     order = np.argsort(-np.bincount(codes, minlength=len(ids)), kind="stable")[:count]
     return ids[order].to_list()
-
-
-SPELLINGS = (
-    "random:0.8, kfold:5/0, users:0.8, users:0.8/5, time:0.8, growth:0.2, cold:50/5, "
-    "TRAIN_FILE,TEST_FILE"
-)
-"""The splits that `load_split` understands for any data; some data sets have named ones too."""
-
-_NAMED = (".base", ".train")
-
-
-def load_split(data: Any, spec: str, seed: int = 0, **options: Unpack[ReadOptions]) -> Split:
-    """Load ratings and split them.
-
-    Args:
-        data: a name of the catalogue, a path, or ratings in memory in any form that `fit` takes.
-        spec: `random:0.8`, `kfold:5/0`, `users:0.8`, `users:0.8/5` (5 ratings of each user held
-            out come after training), `time:0.8`, `growth:0.2` (see `growth_split`) or
-            `cold:50/5` (see `cold_split`); the name of a split that comes with the data, such
-            as `u1` of ml-100k; or `TRAIN_FILE,TEST_FILE`, two paths (from the current folder or
-            from the folder `data`).
-        seed: of the draw, if there is one.
-        options: columns, skip_bad_rows and items, as for `load_ratings`.
-    """
-    path = data if isinstance(data, str | Path) else None
-    if "," in spec:
-        files = (_found(path, part.strip()) for part in spec.split(",", 1))
-        train, test = (read_ratings(file, **options) for file in files)
-        return given_split(train, test, name=spec)
-    if ":" not in spec and path is not None:
-        return _named_split(path, spec, options)
-    # Before anything is read: a misspelled split should not cost minutes.
-    split = _parsed(spec)
-    if path is not None:
-        return split(load_ratings(path, **options), seed)
-    # Here, because inputs imports this package's other modules.
-    from evichain.ratings.inputs import as_ratings
-
-    return split(as_ratings(data), seed)
-
-
-def split_ratings(ratings: Ratings, spec: str, seed: int = 0) -> Split:
-    """Split ratings as spelled: see `load_split`."""
-    return _parsed(spec)(ratings, seed)
-
-
-def _parsed(spec: str) -> Callable[[Ratings, int], Split]:
-    """What makes a split with a spelling, from ratings and a seed."""
-    kind, _, rest = spec.partition(":")
-    first, slash, second = rest.partition("/")
-    try:
-        if kind == "kfold":
-            k, fold = int(first), int(second)
-            return lambda ratings, seed: kfold(ratings, k, fold, seed)
-        if kind == "cold":
-            users, count = int(first), int(second)
-            return lambda ratings, seed: cold_split(ratings, users, count, seed)
-        if kind == "users":
-            share, given = float(first), int(second) if slash else None
-            return lambda ratings, seed: user_split(ratings, share, seed, given=given)
-        share = float(rest)
-    except ValueError:
-        raise _misspelled(spec) from None
-    if kind == "time":
-        return lambda ratings, seed: time_split(ratings, share)
-    if kind in ("random", "growth"):
-        split = random_split if kind == "random" else growth_split
-        return lambda ratings, seed: split(ratings, share, seed)
-    raise _misspelled(spec)
-
-
-def _named_split(data: str | Path, name: str, options: ReadOptions) -> Split:
-    with open_files(local_path(data)) as (files, chosen):
-        beside = PurePosixPath(chosen or choose(files))
-        pairs = _named_pairs(files, beside)
-        if name not in pairs:
-            raise _misspelled(name, sorted(pairs))
-        train, test = (
-            read_file(files, str(beside.with_name(file)), **options) for file in pairs[name]
-        )
-    said = str(data)
-    return given_split(replace(train, name=said), replace(test, name=said), name=name)
-
-
-def _named_pairs(files: Files, beside: PurePosixPath) -> dict[str, tuple[str, str]]:
-    """The splits that lie as pairs of files beside the ratings."""
-    here = [PurePosixPath(name) for name in files.names()]
-    names = {path.name for path in here if path.parent == beside.parent}
-    pairs = {}
-    for file in names:
-        stem, suffix = PurePosixPath(file).stem, PurePosixPath(file).suffix
-        if suffix in _NAMED and f"{stem}.test" in names:
-            pairs[stem] = (file, f"{stem}.test")
-    return pairs
-
-
-def _found(data: str | Path | None, file: str) -> Path:
-    path = Path(file).expanduser()
-    if data is None:
-        return path
-    inside = Path(data).expanduser() / file
-    return inside if not path.exists() and inside.exists() else path
-
-
-def _misspelled(spec: str, named: Sequence[str] = ()) -> SplitError:
-    own = f"; of this data also {', '.join(named)}" if named else ""
-    return SplitError(f"no split {spec!r}", right=f"Splits are spelled {SPELLINGS}{own}.")
 
 
 def _share(total: int, fraction: float, name: str) -> int:
@@ -360,3 +247,44 @@ def _with_text_ids(ratings: Ratings, side: Side) -> Ratings:
     if titles is not None and side is Side.ITEM:
         titles = titles.with_columns(text)
     return replace(ratings, frame=ratings.frame.with_columns(text), titles=titles)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    """The source of all draws of a seed."""
+    if seed < 0:
+        raise SplitError(f"a seed of {seed}", right="It is 0 or more.")
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def _codes_of(ratings: Ratings, side: Side) -> tuple[npt.NDArray[np.int64], pl.Series]:
+    """Each row's entity as a number, and the ids by number: sorted, so that only ids decide."""
+    values = ratings.frame[side.column]
+    ids = values.unique().sort()
+    if values.dtype == pl.Int64:
+        return np.searchsorted(ids.to_numpy(), values.to_numpy()), ids
+    numbers = pl.Series(np.arange(len(ids)))
+    return values.replace_strict(ids, numbers, return_dtype=pl.Int64).to_numpy(), ids
+
+
+def _positions(ids: pl.Series, wanted: Column, side: Side) -> npt.NDArray[np.int64]:
+    """The numbers of some ids."""
+    known = dict(zip(ids.to_list(), range(len(ids)), strict=True)) if len(wanted) else {}
+    listed = wanted.tolist() if isinstance(wanted, np.ndarray) else list(wanted)
+    unknown = [id_ for id_ in listed if id_ not in known]
+    if unknown:
+        raise SplitError(
+            f"{side.noun} {unknown[0]!r} has no ratings", right="Name ids that are in the table."
+        )
+    return np.array([known[id_] for id_ in listed], dtype=np.int64)
+
+
+def _rank_within(codes: npt.NDArray[np.int64], draws: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Each row's place in a random order of the rows of its entity."""
+    order = draws.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    grouped = codes[order]
+    starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
+    lengths = np.diff(np.r_[starts, len(codes)])
+    ranks = np.empty(len(codes), dtype=np.int64)
+    ranks[order] = np.arange(len(codes)) - np.repeat(starts, lengths)
+    return ranks

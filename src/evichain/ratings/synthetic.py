@@ -20,15 +20,7 @@ import polars as pl
 from evichain.errors import SettingsError
 from evichain.kernels import Floats, Ints, Longs, kernel
 from evichain.progress import progress as progress_bar
-from evichain.ratings._normals import (
-    Doubles,
-    after_rounding,
-    alias_table,
-    at,
-    normal,
-    normals,
-)
-from evichain.ratings.hashing import mix
+from evichain.ratings.hashing import Doubles, mix, normal, normals
 
 CARD = "synthetic.json"
 _PART = 1 << 22
@@ -41,6 +33,8 @@ _TAIL, _HEAD = 1.3, 200
 """The n-th most popular item has `1 / (n + items / _HEAD) ** _TAIL` of the ratings."""
 _LARGEST_SHARE = 4
 """Nobody rates more than one in so many items."""
+
+LOWEST, STEP, _HIGHEST = -5.0, 0.005, 12.0
 
 # What a draw is for: seeds of different draws must differ.
 _DEGREE, _ORDER, _USER, _ITEM, _PICK, _NOISE = range(6)
@@ -242,3 +236,60 @@ def _rate(
         pair = (np.uint64(owner[i]) << np.uint64(32)) | np.uint64(item[i])
         value = truth[i] + noise * normal(seed, pair)
         rating[i] = min(max(np.floor(2.0 * value + 0.5) / 2.0, 0.5), 5.0)
+
+
+@kernel
+def at(table: Doubles, values: Doubles) -> Doubles:
+    """A table of `after_rounding` at these values, read between its entries."""
+    out = np.empty(len(values))
+    for i in range(len(values)):
+        place = min(max((values[i] - LOWEST) / STEP, 0.0), len(table) - 1.001)
+        low = int(place)
+        out[i] = table[low] + (table[low + 1] - table[low]) * (place - low)
+    return out
+
+
+def after_rounding(noise: float) -> tuple[Doubles, Doubles]:
+    """The mean and the variance of `clip(round(x + noise))` in half stars, for many x.
+
+    Entry n is of `LOWEST + n * STEP`.
+    """
+    levels = np.arange(1, 11) / 2
+    bounds = (levels[1:] + levels[:-1]) / 2
+    places = np.arange(LOWEST, _HIGHEST, STEP)
+    away = (bounds - places[:, np.newaxis]) / max(noise, 1e-9)
+    below = np.vectorize(math.erf)(away / math.sqrt(2)) / 2 + 0.5
+    chances = np.diff(below, axis=1, prepend=0.0, append=1.0)
+    mean = chances @ levels
+    return mean, np.maximum(chances @ np.square(levels) - np.square(mean), 0.0)
+
+
+def alias_table(shares: Doubles) -> tuple[Doubles, Ints]:
+    """Walker's tables: column n is kept with `chance[n]`, or else stands for `alias[n]`."""
+    chance, alias = shares * len(shares), np.arange(len(shares), dtype=np.int32)
+    _fill(chance, alias)
+    return chance, alias
+
+
+@kernel
+def _fill(chance: Doubles, alias: Ints) -> None:
+    small, large = np.empty(len(chance), np.int64), np.empty(len(chance), np.int64)
+    few = many = 0
+    for i in range(len(chance)):
+        if chance[i] < 1.0:
+            small[few] = i
+            few += 1
+        else:
+            large[many] = i
+            many += 1
+    while few and many:
+        few -= 1
+        low, high = small[few], large[many - 1]
+        alias[low] = high
+        chance[high] -= 1.0 - chance[low]
+        if chance[high] < 1.0:
+            many -= 1
+            small[few] = high
+            few += 1
+    for i in range(few):
+        chance[small[i]] = 1.0

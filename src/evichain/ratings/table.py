@@ -117,7 +117,7 @@ class Ratings:
         >>> len(parts.train), len(parts.test)
         (2, 2)
         """
-        from evichain.ratings.splits import split_ratings
+        from evichain.ratings.split_spec import split_ratings
 
         return split_ratings(self, how, seed)
 
