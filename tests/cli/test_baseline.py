@@ -48,6 +48,13 @@ def test_the_same_figures_as_from_python(run: Run, run_json: RunJson, data: Path
     assert "Training OnlineMF" in shown.stderr
 
 
+def test_a_reference_is_not_listed_beside_itself(run: Run, data: Path) -> None:
+    shown = run("baseline", "biases", data, "--split", "random:0.8").stdout
+    table = shown.partition("Beside simple references")[2]
+    assert table.count("biases") == 1
+    assert "popularity" in table
+
+
 def test_without_a_split_nothing_is_tested(run_json: RunJson, data: Path) -> None:
     found = run_json("baseline", "prank", data)
     assert (found["test"], found["split"]) == (None, None)

@@ -190,3 +190,14 @@ def test_an_output_that_is_there_is_kept(refused: Refused, model: Path, pairs: P
     lines = refused("predict", model, "--pairs", pairs, "--out", pairs)
     assert "already exists" in lines[0]
     assert pairs.read_text() == before
+
+
+def test_columns_of_pairs_can_be_named(run_json: RunJson, refused: Refused, model: Path) -> None:
+    path = model.with_name("own.csv")
+    path.write_text("customer_no,sku\n1,100\n,100\n")
+    named = ("predict", model, "--pairs", path, "--columns", "user=customer_no,item=sku")
+    assert "row 3" in refused(*named)[0]
+    found = run_json(*named, "--skip-bad-rows")["predictions"]
+    assert [(one["user"], one["item"]) for one in found] == [("1", "100")]
+    asked = ("predict", model, "--user", 1, "--item", 100)
+    assert "--columns" in refused(*asked, "--columns", "user=a")[0]

@@ -19,38 +19,30 @@ if TYPE_CHECKING:
 
 Source = TypeVar("Source")
 
+ItemsTable = Annotated[
+    Path | None,
+    typer.Option(
+        "--items",
+        metavar="FILE",
+        help="A table with the titles of items; by default items.* or movies.* beside the ratings.",
+        show_default=False,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="user=NAME,...",
+        help="The names of columns that are not recognized: user, item, rating, timestamp, title.",
+        show_default=False,
+    ),
+]
+SkipBadRows = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Skip and count rows that are not ratings.")
+]
 _OPTIONS = {
-    "items": (
-        Annotated[
-            Path | None,
-            typer.Option(
-                metavar="FILE",
-                help="A table with the titles of items; by default items.* or movies.* beside "
-                "the ratings.",
-                show_default=False,
-            ),
-        ],
-        None,
-    ),
-    "columns": (
-        Annotated[
-            str | None,
-            typer.Option(
-                metavar="user=NAME,...",
-                help="The names of columns that are not recognized: user, item, rating, "
-                "timestamp, title.",
-                show_default=False,
-            ),
-        ],
-        None,
-    ),
-    "skip_bad_rows": (
-        Annotated[
-            bool,
-            typer.Option("--skip-bad-rows", help="Skip and count rows that are not ratings."),
-        ],
-        False,
-    ),
+    "items": (ItemsTable, None),
+    "columns": (Columns, None),
+    "skip_bad_rows": (SkipBadRows, False),
 }
 
 

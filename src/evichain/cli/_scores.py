@@ -165,7 +165,8 @@ def print_scores(
     if test is None:
         return
     rows = {name: test}
-    rows |= {_REFERENCE_NAMES[key]: figures for key, figures in found["references"].items()}
+    others = {key: figures for key, figures in found["references"].items() if key != name}
+    rows |= {_REFERENCE_NAMES[key]: figures for key, figures in others.items()}
     print_table(
         "Beside simple references",
         ("", *_header(test["lists"])),

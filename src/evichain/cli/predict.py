@@ -1,12 +1,13 @@
 """`evichain predict`: how someone would rate items, or a file of pairs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evichain.cli._errors import OptionError
 from evichain.cli._files import check_free, replacing
+from evichain.cli._loading import Columns, SkipBadRows, parse_columns
 from evichain.cli._options import (
     Force,
     Json,
@@ -32,6 +33,7 @@ verb = single()
         "evichain predict model --user 42 --item 50",
         "evichain predict model --rated 50=5 --rated 181=4 --item 98 --item 100",
         "evichain predict model --pairs pairs.csv --out predictions.parquet",
+        "evichain predict model --pairs pairs.csv --columns user=customer_no,item=sku",
         "evichain predict model --pairs pairs.csv > predictions.csv",
     )
 )
@@ -54,6 +56,8 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    columns: Columns = None,
+    skip_bad_rows: SkipBadRows = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -73,13 +77,16 @@ def predict(
     """
     asked = [name for name, given in (("--user", user), ("--rated", rated)) if given is not None]
     if pairs is not None and not asked and not item and not without:
-        _predict_file(model, pairs, out, force=force, json=json)
+        reading = {"columns": parse_columns(columns), "skip_bad_rows": skip_bad_rows}
+        _predict_file(model, pairs, out, reading, force=force, json=json)
         return
     if pairs is not None or len(asked) != 1 or not item:
         right = "Give --item with either --user or --rated, or --pairs FILE alone."
         raise OptionError("it is not clear what to predict", right=right)
-    if out is not None:
-        raise OptionError("goes with --pairs", where="--out", right="Leave it out.")
+    alone = {"--out": out, "--columns": columns, "--skip-bad-rows": skip_bad_rows or None}
+    for option, given in alone.items():
+        if given is not None:
+            raise OptionError("goes with --pairs", where=option, right="Leave it out.")
     guest = parse_ratings(rated)
 
     from evichain.recommender import REC
@@ -109,13 +116,21 @@ def _print(found: "Prediction") -> None:
     print_facts(f"{who}, {what}", facts)
 
 
-def _predict_file(model: Path, pairs: Path, out: Path | None, *, force: bool, json: bool) -> None:
+def _predict_file(
+    model: Path,
+    pairs: Path,
+    out: Path | None,
+    reading: dict[str, Any],
+    *,
+    force: bool,
+    json: bool,
+) -> None:
     if out is not None:
         table_suffix(out)
         check_free(out, force=force)
     from evichain.ratings import read_pairs
 
-    frame = read_pairs(pairs)
+    frame = read_pairs(pairs, **reading)
 
     import polars as pl
 

@@ -246,7 +246,7 @@ def _separator(first: str, format: str | None, where: str) -> str:
                 return separator
         mark = "`::`" if format == "dat" else "a tab" if format != "csv" else "a comma"
         raise DataError(
-            f"is not a {format.upper()} file: {mark} is missing in {first[:40]!r}",
+            f"is not in {format.upper()} format: {mark} is missing in {first[:40]!r}",
             where=where,
             right=OFFER,
         )
