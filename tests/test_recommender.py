@@ -114,7 +114,7 @@ def test_a_guest_with_an_unknown_item_or_no_ratings(model: REC) -> None:
             lambda m: small(learning_rate=1e9).fit(planted_blocks()),
             "diverged",
         ),
-        (lambda m: small().fit(planted_blocks(), run="/dev/null"), "no run folder"),
+        (lambda m: small().fit(planted_blocks(), run="/dev/null"), "cannot create the run folder"),
         (lambda m: small().fit(planted_blocks(), resume=True), "nothing to resume"),
     ],
 )

@@ -46,5 +46,5 @@ def _refuse() -> None:
 
 
 def test_a_process_that_is_ended_at_its_work_is_told_of() -> None:
-    with pytest.raises(MachineError, match="was ended, most likely because memory ran out"):
+    with pytest.raises(MachineError, match="was killed, most likely because memory ran out"):
         in_own_process(os._exit, 9)

@@ -43,7 +43,7 @@ def test_what_would_change_the_steps_is_no_option(
     assert f"--{name}" not in run("bench", "scale", "--help").stdout
     arguments = ("bench", "scale", "--ratings", 1000, "--cache", cache)
     lines = refused(*arguments, "--set", setting)
-    assert lines[0] == f"error: {name}: is not free where steps are measured"
+    assert lines[0] == f"error: {name}: is set by the benchmark"
     assert not cache.exists()
 
 

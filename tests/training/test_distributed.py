@@ -15,7 +15,8 @@ from evichain.model.chain import Chain
 from evichain.ratings.graph import Graph
 from evichain.recipes import Settings, settings_for
 from evichain.testing import planted_blocks
-from evichain.training.distributed import RENDEZVOUS, SINGLE_PROCESS, ProcessGroup
+from evichain.training.distributed import SINGLE_PROCESS, ProcessGroup
+from evichain.training.rendezvous import RENDEZVOUS
 from evichain.training.trainer import loss_of, make_batch
 
 SMALL: dict[str, Any] = {
@@ -48,7 +49,7 @@ print(*(open(f"/proc/self/task/{task}/comm").read().strip() for task in tasks))
 SHARING = """
 import sys
 sys.path.insert(0, {tests!r})
-from tests.training.test_team import assert_shares_add_up
+from tests.training.test_distributed import assert_shares_add_up
 from evichain.training.distributed import process_group_from_environment
 
 with process_group_from_environment() as group:

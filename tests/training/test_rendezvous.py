@@ -1,7 +1,7 @@
 import pytest
 
 from evichain.errors import SettingsError
-from evichain.training.distributed import RENDEZVOUS, rank_and_size, rendezvous_url
+from evichain.training.rendezvous import RENDEZVOUS, rank_and_size, rendezvous_url
 
 NAMES = ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT", RENDEZVOUS)
 

@@ -15,7 +15,7 @@ import typer
 
 from evichain.cli._errors import INTERRUPTED, USER_ERROR, print_error
 from evichain.errors import DistributedError
-from evichain.training.distributed import RENDEZVOUS, rank_and_size
+from evichain.training.rendezvous import RENDEZVOUS, rank_and_size
 
 LOST = 1
 """The status of a run that lost one of its processes."""

@@ -7,7 +7,6 @@ process up to rounding. With cycle blocking an embedding depends on who asks for
 process generates all that its own targets need.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,13 +17,9 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.autograd import Function
 
-from evichain.errors import DistributedError, SettingsError
+from evichain.errors import DistributedError
 from evichain.training.device import CPU
-
-RENDEZVOUS = "EVICHAIN_RENDEZVOUS"
-"""The rendezvous URL set by `evichain train --processes`; torchrun sets MASTER_ADDR instead."""
-
-_RIGHT = "torchrun and --processes set it; without WORLD_SIZE, one process trains alone."
+from evichain.training.rendezvous import rank_and_size, rendezvous_url
 
 
 @dataclass(frozen=True)
@@ -154,33 +149,3 @@ def _lost_process_reported() -> Iterator[None]:
             f"another process of this run has stopped ({str(error).splitlines()[0]})",
             right="Start the run again; --resume continues from its checkpoint.",
         ) from error
-
-
-def rank_and_size() -> tuple[int, int]:
-    """The number of this process, and how many there are; 0 and 1 if the variables are not set."""
-    size = _number("WORLD_SIZE", 1) if "WORLD_SIZE" in os.environ else 1
-    return (_number("RANK", 0, size - 1) if size > 1 else 0), size
-
-
-def rendezvous_url() -> str:
-    """The `init_method` for PyTorch."""
-    if RENDEZVOUS in os.environ:
-        return os.environ[RENDEZVOUS]
-    _required("MASTER_ADDR")
-    _number("MASTER_PORT", 0, 2**16 - 1)
-    return "env://"
-
-
-def _required(name: str) -> str:
-    if not os.environ.get(name):
-        raise SettingsError("is not set, but WORLD_SIZE is", where=name, right=_RIGHT)
-    return os.environ[name]
-
-
-def _number(name: str, low: int, high: int | None = None) -> int:
-    given = _required(name)
-    number = int(given) if given.isdecimal() else -1
-    if number < low or (high is not None and number > high):
-        wanted = f"from {low} on" if high is None else f"from {low} to {high}"
-        raise SettingsError(f"{given!r} is not a whole number {wanted}", where=name, right=_RIGHT)
-    return number

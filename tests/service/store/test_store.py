@@ -304,7 +304,7 @@ def test_limits_and_lists_that_are_none(store: Store) -> None:
             store.page(limit)  # type: ignore[arg-type]
         with pytest.raises(DataError, match="limit"):
             store.changes_since(0, limit)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="no pair"):
+    with pytest.raises(DataError, match="not a pair"):
         store.delete([(1, 2, 3)])
     with pytest.raises(DataError, match="is not a mapping"):
         store.put_titles([(1, "One")])  # type: ignore[arg-type]
