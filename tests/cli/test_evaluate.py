@@ -8,7 +8,7 @@ from typer.testing import Result
 
 from evichain.baselines import evaluate_references
 from evichain.cli._scores import paper_rmse
-from evichain.experiments.paper_figures import PAPER_RMSE
+from evichain.experiments.sources import PAPER_RMSE
 from evichain.ratings import load_split
 from evichain.recommender import REC
 

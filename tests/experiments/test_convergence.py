@@ -7,7 +7,7 @@ from evichain.experiments.convergence import (
     QUICK_STEPS,
     SYSTEMS,
     _pretrain_block,
-    told_to,
+    settings_given,
 )
 from evichain.experiments.sources import Source
 from evichain.model.chain import Chain
@@ -19,11 +19,11 @@ from evichain.testing import planted_blocks
 
 def test_the_settings_are_the_papers() -> None:
     small, large = Source("ml-100k"), Source("ml-1m")
-    assert told_to("paper", small, 0)["max_depth"] == 4
-    assert told_to("paper", large, 0)["max_depth"] == 2
-    assert [told_to("pmf", s, 0)["batch_size"] for s in (small, large)] == [1000, 5000]
-    assert told_to("pmf", small, 0)["learning_rate"] == 1e-3
-    assert told_to("paper", small, 0)["iterations"] == 250
+    assert settings_given("paper", small, 0)["max_depth"] == 4
+    assert settings_given("paper", large, 0)["max_depth"] == 2
+    assert [settings_given("pmf", s, 0)["batch_size"] for s in (small, large)] == [1000, 5000]
+    assert settings_given("pmf", small, 0)["learning_rate"] == 1e-3
+    assert settings_given("paper", small, 0)["iterations"] == 250
 
 
 def test_the_block_of_pmf_is_pretrained_and_nothing_else() -> None:

@@ -20,27 +20,29 @@ def test_results_are_chosen_by_what_they_are_of() -> None:
     assert found.distinct("system") == ["a", "b"]
     assert found.where(system="b").values("rmse") == [2.0, 3.0]
     assert found.where(system="b", seed=1).mean("rmse") == 3.0
-    assert found.where(system="c").said("rmse") is None
-    assert found.where(system="a", seed=0).said("rmse") == "1.000"
+    assert found.where(system="c").formatted("rmse") is None
+    assert found.where(system="a", seed=0).formatted("rmse") == "1.000"
 
 
 def test_a_figure_that_not_all_tell_has_the_mean_of_those_who_do() -> None:
     told = [Measured({}, found, 1.0) for found in ({"peak": 2.0}, {"peak": None}, {}, {"peak": 4})]
-    assert Results(told).mean_told("peak") == 3.0
-    assert Results(told[1:3]).mean_told("peak") is None
+    assert Results(told).mean_known("peak") == 3.0
+    assert Results(told[1:3]).mean_known("peak") is None
 
 
 def test_errors_with_estimates_cut_stand_in_brackets_where_all_tell_them() -> None:
-    def said(*cut: float | None) -> str | None:
+    def formatted(*cut: float | None) -> str | None:
         founds = [{"rmse": 0.93} if c is None else {"rmse": 0.93, "rmse_within": c} for c in cut]
-        return Results([Measured({}, found, 1.0) for found in founds]).said_both("rmse")
+        return Results([Measured({}, found, 1.0) for found in founds]).formatted_with_clipped(
+            "rmse"
+        )
 
-    assert said(0.92) == "0.930 (0.920)"
-    assert said(0.91, 0.93) == "0.930 ± 0.000 (0.920 ± 0.014)"
-    assert said(0.93) == said(None) == "0.930"
+    assert formatted(0.92) == "0.930 (0.920)"
+    assert formatted(0.91, 0.93) == "0.930 ± 0.000 (0.920 ± 0.014)"
+    assert formatted(0.93) == formatted(None) == "0.930"
     # One of them was measured before there was such a figure.
-    assert said(0.92, None) == "0.930 ± 0.000"
-    assert said() is None
+    assert formatted(0.92, None) == "0.930 ± 0.000"
+    assert formatted() is None
 
 
 def test_a_figure_is_asked_for_by_name_wherever_it_stands() -> None:

@@ -30,17 +30,21 @@ def test_data_is_called_what_it_is(data: str, label: str, paper_name: str | None
 def test_other_data_is_treated_as_the_papers_of_its_size(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     planted_blocks(20, 10).frame.write_csv(path)
-    assert Source(str(path)).way == Source("ml-100k").way
-    assert Source("ml-1m").way.early == {"evidence_limit": 20, "max_depth": 2}
-    assert Source("ml-10m").way.standard == {"evidence_limit": 40, "max_depth": 3}
-    assert [Source(data).way.pmf_batch for data in sources.WAYS] == [1000, 5000, 10_000]
+    assert Source(str(path)).paper_settings == Source("ml-100k").paper_settings
+    assert Source("ml-1m").paper_settings.early == {"evidence_limit": 20, "max_depth": 2}
+    assert Source("ml-10m").paper_settings.standard == {"evidence_limit": 40, "max_depth": 3}
+    assert [Source(data).paper_settings.pmf_batch for data in sources.PAPER_SETTINGS] == [
+        1000,
+        5000,
+        10_000,
+    ]
 
 
 def test_the_size_of_a_set_of_the_catalogue_is_known_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVICHAIN_CACHE", str(tmp_path))
-    assert Source("ml-25m").like == "ml-10m"
+    assert Source("ml-25m").nearest_paper_name == "ml-10m"
     assert not list(tmp_path.iterdir())
 
 

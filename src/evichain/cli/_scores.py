@@ -57,7 +57,7 @@ def paper_rmse(data: str, split: str | None, seen: int | None = 0) -> float | No
     >>> paper_rmse("ml-100k", "random:0.8")
     0.91
     """
-    from evichain.experiments.paper_figures import PAPER_RMSE
+    from evichain.experiments.sources import PAPER_RMSE
 
     return None if seen else PAPER_RMSE.get((data, split or ""))
 
@@ -90,7 +90,7 @@ def measure_scores(
     threshold = float(getattr(model, "training_mean", graph.mean))
     options: dict[str, Any] = {"n": top, "threshold": threshold, "by_known": by_known}
     found = evaluate(model, test, **options, progress=True)
-    say_doubts(found, seen, split)
+    warn_of_weak_figures(found, seen, split)
     references = evaluate_references(graph, test, **options)
     return {
         "test": found.to_dict(),
@@ -115,7 +115,7 @@ def count_seen(graph: "Graph", ratings: "Ratings") -> int:
     return int(np.isin(users[both] * wide + items[both], have).sum())
 
 
-def say_doubts(evaluation: "Evaluation", seen: int, split: str | None) -> None:
+def warn_of_weak_figures(evaluation: "Evaluation", seen: int, split: str | None) -> None:
     """Say on stderr what makes the figures of an evaluation worth little."""
     if seen:
         note(

@@ -120,17 +120,17 @@ def _of(test: Ratings, users: pl.Series) -> Ratings:
 
 def _grid(results: Results, whose: str, title: str) -> Table:
     name, mean = f"{whose}rmse", f"{whose}mean_rmse"
-    told = Results([cell for cell in results if cell[name] is not None])
-    users = told.distinct("cold")
+    measured = Results([cell for cell in results if cell[name] is not None])
+    users = measured.distinct("cold")
     rows: list[list[Value]] = []
     for system in results.distinct("system"):
         for left in sorted(results.distinct("left")):
             row: list[Value] = [NAMES[system], left]
             for count in users:
-                at = told.where(system=system, cold=count)
-                row.append((at.where(left=left) if count else at).said_both(name))
+                at = measured.where(system=system, cold=count)
+                row.append((at.where(left=left) if count else at).formatted_with_clipped(name))
             rows.append(row)
-    guessed = [told.where(cold=count).mean_told(mean) for count in users]
+    guessed = [measured.where(cold=count).mean_known(mean) for count in users]
     rows.append([NAMES["mean"], None, *guessed])
     return Table(["system", "n_r", *(f"N_c = {count}" for count in users)], rows, title)
 
@@ -162,5 +162,7 @@ def _draw(results: Results, figure: "Figure") -> None:
         )
         axes.set_xlabel("cold users, N_c")
         axes.set_ylabel("test RMSE, all users")
-    told = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*told, loc="outside lower center", ncols=len(SYSTEMS), fontsize=8, handlelength=3)
+    legend = figure.axes[0].get_legend_handles_labels()
+    figure.legend(
+        *legend, loc="outside lower center", ncols=len(SYSTEMS), fontsize=8, handlelength=3
+    )

@@ -131,8 +131,8 @@ class Complexity(Experiment):
             f"{PROTOTYPES} prototypes. Counted from the plan, which equals the recursion's own "
             "counters exactly (`tests/experiments/test_complexity.py`).",
             "With cycle blocking an embedding depends on who asks for it, so the cache has an "
-            "entry for each who asks and helps less; the paper's cache is not said to know who "
-            "asks. Without cycle blocking it is the same for all.",
+            "entry for each who asks and helps less; the paper does not say whether its cache "
+            "knows who asks. Without cycle blocking it is the same for all.",
         )
         size = 14.0, 3.9 * len(results.distinct("data"))
         return Report(tables, partial(_draw, results), size, remarks)

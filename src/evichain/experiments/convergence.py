@@ -1,6 +1,7 @@
 """The first iterations: REC and PMF from the same pretrained prototypes, step by step.
 
-The error is that on the fifth of the ratings kept apart, after every step; nothing is chosen by it.
+The error is measured on the held-out fifth of the ratings after every step, and
+nothing is chosen by it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,33 +44,33 @@ SYSTEMS = {
 _COLOURS = {**COLOURS, "pmf-larger": "#93cfc7"}
 
 
-def told_to(system: str, source: Source, seed: int) -> dict[str, Any]:
-    """What a system's settings are changed to: the paper's for data of this size."""
-    told: dict[str, Any] = {"seed": seed, "validation": 0.0, "validate_every": 1, "patience": 0}
-    told["iterations"] = QUICK_STEPS if source.quick else STEPS[system]
+def settings_given(system: str, source: Source, seed: int) -> dict[str, Any]:
+    """The settings that differ from the defaults: the paper's for data of this size."""
+    given: dict[str, Any] = {"seed": seed, "validation": 0.0, "validate_every": 1, "patience": 0}
+    given["iterations"] = QUICK_STEPS if source.quick else STEPS[system]
     if system == "plus":
-        return told
+        return given
     # The first steps of 2,000, over which the step size would hardly change.
-    told |= {"annealing": False}
+    given |= {"annealing": False}
     if system == "paper":
-        return {**told, **source.way.early}
-    nothing_generated = {"max_depth": 0, "width": 1, "hidden_layers": 1, "centring": False}
+        return {**given, **source.paper_settings.early}
+    no_generators = {"max_depth": 0, "width": 1, "hidden_layers": 1, "centring": False}
     return {
-        **told,
-        **nothing_generated,
+        **given,
+        **no_generators,
         "pretrain_iterations": 0,
-        "batch_size": source.way.pmf_batch,
+        "batch_size": source.paper_settings.pmf_batch,
         "learning_rate": LARGER_STEP if system == "pmf-larger" else 1e-3,
     }
 
 
-def _resolved(system: str, told: Mapping[str, Any], ratings: int) -> Settings:
-    """All settings of a system, those that were not told too."""
-    return settings_for("paper" if _is_pmf(system) else system, ratings=ratings, **told)
+def _resolved(system: str, given: Mapping[str, Any], ratings: int) -> Settings:
+    """All settings of a system, defaults included."""
+    return settings_for("paper" if _is_pmf(system) else system, ratings=ratings, **given)
 
 
 def _block() -> Settings:
-    """What is pretrained, and how, for PMF as for REC."""
+    """The pretraining settings, the same for PMF and REC."""
     return settings_for("paper")
 
 
@@ -89,27 +90,27 @@ class Convergence(Experiment):
     )
 
     def splits(self, source: Source, seed: int) -> Iterable[Split]:
-        """A fifth is kept apart."""
+        """A fifth is held out."""
         return [random_split(source.ratings(), 0.8, seed)]
 
     def cells(self, request: Request) -> Iterable[Cell]:
         """One for each data set, system and seed."""
         for source, system, seed in request.over(SYSTEMS):
-            told = told_to(system, source, seed)
-            settings = _resolved(system, told, len(source.ratings())).model_dump()
+            given = settings_given(system, source, seed)
+            settings = _resolved(system, given, len(source.ratings())).model_dump()
             of = {"system": system, "seed": seed, "settings": settings}
             if _is_pmf(system):
                 of["block"] = _block().model_dump()
-            yield Cell(source, of, partial(_measure, source, system, told))
+            yield Cell(source, of, partial(_measure, source, system, given))
 
     def report(self, results: Results) -> Report:
-        """Where each crosses, and the curves."""
+        """The step at which each crosses, and the curves."""
         rows: list[list[Value]] = []
         for data in results.distinct("data"):
             for system, name in SYSTEMS.items():
                 found = results.where(data=data, system=system)
                 if len(found):
-                    rows.append([data, name, *_told(found, system)])
+                    rows.append([data, name, *_row(found, system)])
         header = ["data", "system", "batch", "the paper: below 1 at", "ours: first below"]
         header += ["ours: below for good", "RMSE at 30", "RMSE at 250", "lowest", "parameters"]
         made = {cell["system"]: len(cell["rmse"]) for cell in results}
@@ -118,20 +119,20 @@ class Convergence(Experiment):
             "Steps to cross are counted from 1; a dash: not within the steps made "
             f"({', '.join(f'{steps} for `{system}`' for system, steps in made.items())}). "
             "With several seeds, the median.",
-            "PMF's vectors outside the pretrained block begin near nothing, and Adam moves a "
+            "PMF's vectors outside the pretrained block start near zero, and Adam moves a "
             "number by about its step size at most, so how soon PMF's estimates reach the range of "
             "ratings depends on it. The paper does not give it; here are REC's, and a larger one.",
             "The recipe `plus` learns from a fifth of all ratings at a step, at most 65,536: "
-            "its steps are not the others'.",
+            "its steps cannot be compared with the others'.",
         )
         size = 5.2 * len(results.distinct("data")) + 1.0, 4.8
         return Report([Table(header, rows)], partial(_draw, results), size, remarks)
 
 
-def _measure(source: Source, system: str, told: Mapping[str, Any], progress: bool) -> Any:
-    split = random_split(source.ratings(), 0.8, told["seed"])
+def _measure(source: Source, system: str, given: Mapping[str, Any], progress: bool) -> Any:
+    split = random_split(source.ratings(), 0.8, given["seed"])
     graph = Graph.build(split.train)
-    everyone, settings = _is_pmf(system), _resolved(system, told, len(graph))
+    everyone, settings = _is_pmf(system), _resolved(system, given, len(graph))
     counts = settings.chain.prototype_counts
     if everyone:
         counts = len(graph.ids[Side.USER]), len(graph.ids[Side.ITEM])
@@ -189,18 +190,18 @@ def crossings(curve: list[float], threshold: float) -> dict[str, int | None]:
 
 
 def _pretrain_block(chain: Chain, graph: Graph, settings: Settings) -> None:
-    """Fit the block that REC's prototypes would be, and nothing else, as REC does."""
+    """Pretrain the block of REC's prototypes, as REC does, and nothing else."""
     how = _block()
     block = Pool.most_rated(graph, how.chain.prototype_counts)
     small = Chain.for_pool(settings.chain, block, 0)
     pretrain(small, block, how.training)
     with torch.no_grad():
-        for all_of_them, few in zip(chain.prototypes, small.prototypes, strict=True):
+        for every, few in zip(chain.prototypes, small.prototypes, strict=True):
             # Both pools have the most rated first.
-            all_of_them[: len(few)] = few
+            every[: len(few)] = few
 
 
-def _told(found: Results, system: str) -> list[Value]:
+def _row(found: Results, system: str) -> list[Value]:
     one = found.cells[0]
     paper: Value = PAPER_REC if system in ("paper", "plus") else None
     if system == "pmf":
@@ -217,7 +218,7 @@ def _told(found: Results, system: str) -> list[Value]:
 
 
 def _median(steps: list[int | None]) -> int | None:
-    """The middle one; None, which is later than any, may be it."""
+    """The median; None counts as later than any step."""
     ordered = sorted(steps, key=lambda step: float("inf") if step is None else step)
     return ordered[(len(ordered) - 1) // 2]
 
@@ -252,11 +253,14 @@ def _draw(results: Results, figure: "Figure") -> None:
         axes.axhline(threshold, color=MUTED, linewidth=1, linestyle=":")
         paper = PAPER_PMF.get(of_data.cells[0]["paper_name"])
         if paper is not None:
-            for system, step, said in (("paper", 30, "under 30"), ("pmf", paper, f"about {paper}")):
+            for system, step, iteration in (
+                ("paper", 30, "under 30"),
+                ("pmf", paper, f"about {paper}"),
+            ):
                 colour = COLOURS[system]
                 axes.plot(step, 0.6 * threshold, "|", color=colour, markersize=12, mew=2)
                 axes.annotate(
-                    f"the paper: {said}",
+                    f"the paper: {iteration}",
                     (step, 0.6 * threshold),
                     xytext=(0, -16),
                     textcoords="offset points",
@@ -269,6 +273,6 @@ def _draw(results: Results, figure: "Figure") -> None:
         axes.set_xscale("log")
         plain_numbers(axes, "x")
         axes.set_xlabel("iteration")
-        axes.set_ylabel("RMSE on the fifth kept apart")
-    told = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*told, loc="outside lower center", ncols=2)
+        axes.set_ylabel("RMSE on the held-out fifth")
+    legend = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*legend, loc="outside lower center", ncols=2)

@@ -51,7 +51,7 @@ class Request:
         if twice is not None:
             raise SettingsError(
                 f"two data sets are called {twice!r}",
-                right="Give each once, and name files or folders so that tables can tell them.",
+                right="Give each once, and give files or folders different names.",
             )
 
     @property
@@ -79,8 +79,8 @@ class Cell:
     Attributes:
         source: the data.
         of: all that the outcome depends on beside the data, by name: system, settings, seed, ...
-        measure: makes it; told whether to show its progress.
-        shown: which of `of` people are told.
+        measure: measures it; takes whether to show progress.
+        shown: the names in `of` to show to people.
     """
 
     source: Source
@@ -91,8 +91,8 @@ class Cell:
     @property
     def name(self) -> str:
         """What is measured, in a line."""
-        told = [f"{key} {self.of[key]}" for key in self.shown if key in self.of]
-        return ", ".join([self.source.label, *told])
+        shown = [f"{key} {self.of[key]}" for key in self.shown if key in self.of]
+        return ", ".join([self.source.label, *shown])
 
     @property
     def system(self) -> str | None:
@@ -120,7 +120,7 @@ def key_of(identity: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a cell has found, how long that took, and what it was of."""
+    """The figures of a cell, how long they took, and what was measured."""
 
     of: Mapping[str, Any]
     found: Found
@@ -132,11 +132,11 @@ class Measured:
 
 @dataclass(frozen=True)
 class Results:
-    """What cells have found, to choose from.
+    """The figures of many cells, to select from.
 
     >>> results = Results([Measured({"seed": s}, {"rmse": 0.9 + s / 100}, 1.0) for s in (1, 3)])
-    >>> round(results.mean("rmse"), 3), results.where(seed=3).mean("rmse"), results.said("rmse")
-    (0.92, 0.93, '0.920 ± 0.014')
+    >>> round(results.mean("rmse"), 3), results.formatted("rmse")
+    (0.92, '0.920 ± 0.014')
     """
 
     cells: Sequence[Measured] = field(default_factory=list)
@@ -148,12 +148,12 @@ class Results:
         return len(self.cells)
 
     def where(self, **of: Any) -> "Results":
-        """Those that are of this."""
+        """The cells with these values."""
         chosen = of.items()
         return Results([c for c in self.cells if all(c.of.get(k) == v for k, v in chosen)])
 
     def distinct(self, name: str) -> list[Any]:
-        """What there is of a kind, in the order of the cells."""
+        """The distinct values of a name, in the order of the cells."""
         return list(dict.fromkeys(cell[name] for cell in self.cells))
 
     def values(self, name: str) -> list[float]:
@@ -164,36 +164,36 @@ class Results:
         """The mean of a figure."""
         return fmean(self.values(name))
 
-    def mean_told(self, name: str) -> float | None:
-        """The mean of a figure over the cells that tell it, as not all may; None of none."""
-        told = [cell.found[name] for cell in self.cells if cell.found.get(name) is not None]
-        return fmean(told) if told else None
+    def mean_known(self, name: str) -> float | None:
+        """The mean of a figure over the cells that have it; None if no cell does."""
+        known = [cell.found[name] for cell in self.cells if cell.found.get(name) is not None]
+        return fmean(known) if known else None
 
-    def said(self, name: str, decimals: int = 3) -> str | None:
-        """The mean of a figure, with the deviation where there are several; None of none."""
+    def formatted(self, name: str, decimals: int = 3) -> str | None:
+        """The mean of a figure, with the std of several; None without cells."""
         values = self.values(name)
         if not values:
             return None
         spread = f" ± {stdev(values):.{decimals}f}" if len(values) > 1 else ""
         return f"{fmean(values):.{decimals}f}{spread}"
 
-    def said_both(self, name: str, decimals: int = 3) -> str | None:
-        """As `said`, and with estimates cut to the scale in brackets, where that differs.
+    def formatted_with_clipped(self, name: str, decimals: int = 3) -> str | None:
+        """As `formatted`, with the error of clipped estimates in brackets where it differs.
 
-        Cells of before such a figure was measured do not tell it; then it is left out.
+        Left out if a cell was measured by a version without that figure.
 
         >>> found = {"rmse": 0.93, "rmse_within": 0.92}
-        >>> Results([Measured({}, found, 1.0)]).said_both("rmse")
+        >>> Results([Measured({}, found, 1.0)]).formatted_with_clipped("rmse")
         '0.930 (0.920)'
         """
-        told = self.said(name, decimals)
+        plain = self.formatted(name, decimals)
         if any(cell.found.get(name + WITHIN) is None for cell in self.cells):
-            return told
-        within = self.said(name + WITHIN, decimals)
-        return told if within == told else f"{told} ({within})"
+            return plain
+        within = self.formatted(name + WITHIN, decimals)
+        return plain if within == plain else f"{plain} ({within})"
 
     def differ_within(self, name: str) -> bool:
-        """Whether an error of any cell is another with estimates cut to the scale."""
+        """Whether clipping estimates to the scale changes any cell's error."""
         return any(cell.found.get(name + WITHIN, cell[name]) != cell[name] for cell in self.cells)
 
 
@@ -211,13 +211,13 @@ class Experiment(ABC):
     systems: ClassVar[Sequence[str]] = ()
 
     def splits(self, source: Source, seed: int) -> Iterable[Split]:
-        """How the cells part the data, the hardest of each kind; a split that cannot be raises."""
+        """The splits the cells use, the hardest of each kind; an impossible split raises."""
         return ()
 
     @abstractmethod
     def cells(self, request: Request) -> Iterable[Cell]:
-        """All that has to be measured, cheap or important parts first."""
+        """Everything to measure, cheap or important cells first."""
 
     @abstractmethod
     def report(self, results: Results) -> Report:
-        """What was found, beside what the paper has."""
+        """Our figures beside those of the paper."""

@@ -15,7 +15,7 @@ import polars as pl
 from evichain.evaluation import evaluate
 from evichain.experiments.drawing import COLOURS, REPORTED, by_data
 from evichain.experiments.experiment import Cell, Experiment, Request, Results
-from evichain.experiments.report import Report, Table, Value, said
+from evichain.experiments.report import Report, Table, Value, formatted
 from evichain.experiments.sources import Source
 from evichain.experiments.systems import (
     IN_BRACKETS,
@@ -89,8 +89,8 @@ class Online(Experiment):
                         data,
                         NAMES[system],
                         paper.get("rmse") if rec else None,
-                        found.said_both("new_rmse", 4),
-                        found.said("mean_rmse"),
+                        found.formatted_with_clipped("new_rmse", 4),
+                        found.formatted("mean_rmse"),
                         "0.17 M" if rec and paper else None,
                         round(found.mean("parameters")),
                         _percent(paper.get("seen")) if rec else None,
@@ -99,7 +99,7 @@ class Online(Experiment):
                         round(found.mean("new_entities")),
                     ]
                 )
-                steps.append([data, NAMES[system], *_said(found)])
+                steps.append([data, NAMES[system], *_curve_text(found)])
         header = ["data", "system", "the paper", "RMSE on all that is new", "guessing the mean"]
         header += ["parameters: the paper", "ours", "data seen in training: the paper", "ours"]
         header += ["new rows and columns: the paper", "ours"]
@@ -177,22 +177,24 @@ def _among(ratings: Ratings, there: Ratings) -> Ratings:
 
 
 def _curve(found: Results, name: str = "rmse") -> list[tuple[float, float | None]]:
-    """The mean error at each step, by percent of rows and columns; None where nobody tells one."""
+    """The mean error at each step, by percent of rows and columns; None where no cell has one."""
     curve = []
     for steps in zip(*(cell["steps"] for cell in found), strict=True):
-        told = [at[name] for at in steps if at.get(name) is not None]
-        curve.append((100 * steps[0]["share"], fmean(told) if told else None))
+        known = [at[name] for at in steps if at.get(name) is not None]
+        curve.append((100 * steps[0]["share"], fmean(known) if known else None))
     return curve
 
 
-def _said(found: Results) -> list[Value]:
-    """The error at each step, and in brackets with estimates cut, where all tell it."""
+def _curve_text(found: Results) -> list[Value]:
+    """The error at each step, and of clipped estimates in brackets where all cells have that."""
     means = [rmse for _, rmse in _curve(found)]
     if not all("rmse_within" in at for cell in found for at in cell["steps"]):
         return list(means)
     cut = [rmse for _, rmse in _curve(found, "rmse_within")]
-    pairs = [(mean, said(mean), said(within)) for mean, within in zip(means, cut, strict=True)]
-    return [f"{told} ({within})" if within != told else mean for mean, told, within in pairs]
+    pairs = [
+        (mean, formatted(mean), formatted(within)) for mean, within in zip(means, cut, strict=True)
+    ]
+    return [f"{plain} ({within})" if within != plain else mean for mean, plain, within in pairs]
 
 
 def _percent(share: float | None) -> str | None:
@@ -209,8 +211,8 @@ def _draw(results: Results, figure: "Figure") -> None:
             axes.plot(103, found.mean("new_rmse"), "D", color=COLOURS[system], markersize=6)
         paper = PAPER.get(of_data.cells[0]["paper_name"] or "")
         if paper is not None:
-            told = "REC in the paper"
-            axes.plot(108, paper["rmse"], "_", color=REPORTED, markersize=14, mew=2.5, label=told)
+            label = "REC in the paper"
+            axes.plot(108, paper["rmse"], "_", color=REPORTED, markersize=14, mew=2.5, label=label)
         axes.set_xlabel("% of rows and columns there (♦ all that is new)")
         axes.set_ylabel("test RMSE")
     figure.axes[0].legend(loc="best")

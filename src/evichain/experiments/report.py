@@ -27,7 +27,7 @@ class Table:
     def markdown(self) -> str:
         """The table as Markdown has it."""
         lines = [self.header, ["---"] * len(self.header), *self.rows]
-        drawn = [f"| {' | '.join(map(said, line))} |" for line in lines]
+        drawn = [f"| {' | '.join(map(formatted, line))} |" for line in lines]
         drawn[1] = drawn[1].replace(" ", "")
         return "\n".join([*([f"**{self.title}**", ""] if self.title else []), *drawn])
 
@@ -40,10 +40,10 @@ class Table:
         }
 
 
-def said(value: Value) -> str:
+def formatted(value: Value) -> str:
     """A value as people read it.
 
-    >>> said(0.91034), said(123456), said(1.5e9), said(None), said("a|b")
+    >>> formatted(0.91034), formatted(123456), formatted(1.5e9), formatted(None), formatted("a|b")
     ('0.910', '123,456', '1.500e+09', '-', 'a\\\\|b')
     """
     if value is None:

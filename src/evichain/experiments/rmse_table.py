@@ -9,9 +9,8 @@ from evichain.baselines import BASELINES
 from evichain.evaluation import evaluate
 from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, by_data
 from evichain.experiments.experiment import Cell, Experiment, Request, Results
-from evichain.experiments.paper_figures import PAPER_RMSE
 from evichain.experiments.report import Report, Table, Value
-from evichain.experiments.sources import Source
+from evichain.experiments.sources import PAPER_RMSE, Source
 from evichain.experiments.systems import IN_BRACKETS, NAMES, make_system, scale_of, settings_of
 from evichain.ratings.splits import Split, random_split
 from evichain.recipes import RECIPES
@@ -87,7 +86,7 @@ class RmseTable(Experiment):
             "settings for data of that size (those of `paper` are the paper's where it gives any, "
             "and decision 0007's elsewhere); where it stops early, by ratings cut from that part. "
             "A cell reads its test part once; which systems' settings had met a test part before "
-            "is said in docs/baselines.md and decision 0007.",
+            "is in docs/baselines.md and decision 0007.",
             "The last three columns are of the first split. Seconds are of training alone, on a "
             "machine that may have been busy.",
             *([IN_BRACKETS] if results.differ_within("rmse") else []),
@@ -127,9 +126,9 @@ def _row(results: Results, system: str) -> list[Value]:
     for split in SPLITS:
         at = found.where(split=split)
         data = at.cells[0]["paper_name"] if len(at) else None
-        row += [published(system, split, data), at.said_both("rmse", 4)]
+        row += [published(system, split, data), at.formatted_with_clipped("rmse", 4)]
     first = found.where(split=OURS)
-    means = map(first.mean_told, ("parameters", "training_seconds", "impossible"))
+    means = map(first.mean_known, ("parameters", "training_seconds", "impossible"))
     return [*row, *(None if mean is None else round(mean) for mean in means)]
 
 

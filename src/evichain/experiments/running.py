@@ -92,7 +92,7 @@ def run(
         out: where to; what cells have found is kept there, in `cells/NAME`.
         anew: forget what these cells have found before.
         progress: show progress bars.
-        say: told of each cell.
+        say: called with a line about each cell.
     """
     experiment = make_experiment(name)
     check([name], request)

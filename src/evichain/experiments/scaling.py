@@ -66,12 +66,12 @@ class Scaling(Experiment):
                     one["data"] if whole else f"{one['data']}, {one['share']:.0%} of users",
                     one["ratings"],
                     one["users"] + one["items"],
-                    found.said("seconds", 4),
+                    found.formatted("seconds", 4),
                     PAPER_SECONDS.get(one["paper_name"]) if ours else None,
                     one["parameters"],
                     PAPER_PARAMETERS if ours else None,
                     f"{one['graph_bytes'] / 1e6:.1f} MB",
-                    _megabytes(found.mean_told("peak_bytes")),
+                    _megabytes(found.mean_known("peak_bytes")),
                 ]
             )
         header = ["system", "data", "ratings", "users and items", "seconds an iteration"]
@@ -90,22 +90,22 @@ class Scaling(Experiment):
 
 def step_settings(system: str, source: Source, ratings: Ratings, seed: int) -> Settings:
     """How a step is made: with the same limits for every size in the paper's form."""
-    told: dict[str, Any] = {"seed": seed}
+    given: dict[str, Any] = {"seed": seed}
     if source.quick and system == "plus":
-        told |= {"batch_size": 1000, "evidence_limit": 32}
+        given |= {"batch_size": 1000, "evidence_limit": 32}
     if system != "pmf":
-        return settings_for(system, ratings=len(ratings), **told)
+        return settings_for(system, ratings=len(ratings), **given)
     users, items = (ratings.frame[side.column].n_unique() for side in Side)
     # Nobody is generated: the smallest generators will do, and are not counted.
     return settings_for(
         "paper",
-        **told,
+        **given,
         prototype_users=users,
         prototype_items=items,
         max_depth=0,
         width=1,
         hidden_layers=1,
-        batch_size=source.way.pmf_batch,
+        batch_size=source.paper_settings.pmf_batch,
     )
 
 
@@ -159,7 +159,7 @@ def _draw(results: Results, figure: "Figure") -> None:
     for axes, name in zip(panels(figure, list(titles.values())), titles, strict=True):
         for system in SYSTEMS:
             sizes = _sizes(results.where(system=system))
-            points = [(at.cells[0]["ratings"], at.mean_told(name)) for at in sizes]
+            points = [(at.cells[0]["ratings"], at.mean_known(name)) for at in sizes]
             points = [(ratings, mean) for ratings, mean in points if mean is not None]
             if points:
                 label = NAMES[system].replace("`", "")
@@ -178,5 +178,5 @@ def _draw(results: Results, figure: "Figure") -> None:
         plain_numbers(axes, "x")
         plain_numbers(axes)
         axes.set_xlabel("ratings")
-    told = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*told, loc="outside lower center", ncols=len(told[0]))
+    legend = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*legend, loc="outside lower center", ncols=len(legend[0]))

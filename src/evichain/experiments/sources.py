@@ -1,4 +1,4 @@
-"""The data of an experiment: what it is called, what the paper did with such data, its ratings."""
+"""The data of an experiment, and what the paper reports and sets for such data."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,16 +15,16 @@ from evichain.ratings.catalogue import CATALOGUE, is_fetched, load_ratings, loca
 from evichain.ratings.table import Ratings
 
 QUICK_RATINGS = 15_000
-"""How many ratings, about, are left of a data set in a quick run."""
+"""Roughly how many ratings a quick run keeps of a data set."""
 
 
-class Way(NamedTuple):
-    """What the paper did with data of a size.
+class PaperSettings(NamedTuple):
+    """The settings of the paper for data of one size.
 
     Attributes:
-        standard: REC's settings where it says nothing else.
+        standard: REC's settings unless stated otherwise.
         early: REC's settings in the comparison of the first iterations.
-        pmf_batch: ratings in a step of PMF in that comparison.
+        pmf_batch: batch size of PMF in that comparison.
     """
 
     standard: Mapping[str, Any]
@@ -34,32 +34,39 @@ class Way(NamedTuple):
 
 _FULL = {"evidence_limit": 80, "max_depth": 4}
 _SHALLOW = {"evidence_limit": 20, "max_depth": 2}
-WAYS: Mapping[str, Way] = {
-    "ml-100k": Way(_FULL, _FULL, 1000),
-    "ml-1m": Way(_FULL, _SHALLOW, 5000),
-    "ml-10m": Way({"evidence_limit": 40, "max_depth": 3}, _SHALLOW, 10_000),
+PAPER_SETTINGS: Mapping[str, PaperSettings] = {
+    "ml-100k": PaperSettings(_FULL, _FULL, 1000),
+    "ml-1m": PaperSettings(_FULL, _SHALLOW, 5000),
+    "ml-10m": PaperSettings({"evidence_limit": 40, "max_depth": 3}, _SHALLOW, 10_000),
 }
-"""The data sets of the paper, smallest first, and what it did with each."""
+"""The data sets of the paper, smallest first, with its settings for each."""
+
+PAPER_RMSE: Mapping[tuple[str, str], float] = {
+    ("ml-100k", "random:0.8"): 0.910,
+    ("ml-1m", "random:0.8"): 0.882,
+    ("ml-10m", "random:0.8"): 0.846,
+}
+"""REC's test RMSE in the paper, by data set and split."""
 
 _FEWER_THAN = {"ml-100k": 500_000, "ml-1m": 5_000_000}
-_SAYS_NOTHING = "ratings"
-_UNPACKED = {**{name: name for name in WAYS}, "ml-10m100k": "ml-10m"}
-"""What the paper's data sets are called, as files or unpacked folders."""
+_GENERIC_STEM = "ratings"
+_UNPACKED = {**{name: name for name in PAPER_SETTINGS}, "ml-10m100k": "ml-10m"}
+"""Names of the paper's data sets as files or unpacked folders."""
 
 _FORMATS = "csv|tsv|inter|parquet|pq|ndjson|jsonl|dat|data|graph|zip"
 _ENDING = re.compile(rf"(\.({_FORMATS}))?(\.(gz|zst))?$", re.IGNORECASE)
 
 
 def default_data(*, quick: bool) -> list[str]:
-    """The paper's data sets that can be had: the largest only where it is there already."""
+    """The paper's data sets; the largest only if it has been downloaded."""
     if quick:
         return ["ml-100k"]
-    return [name for name in WAYS if name != "ml-10m" or is_fetched(name)]
+    return [name for name in PAPER_SETTINGS if name != "ml-10m" or is_fetched(name)]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A data set, as it was asked for.
+    """A data set, by the name or path that was given.
 
     >>> Source("mine/ratings.csv").label, Source("ml-10M100K").paper_name
     ('mine', 'ml-10m')
@@ -70,9 +77,9 @@ class Source:
 
     @property
     def label(self) -> str:
-        """What it is called in tables: its name, or that of its file or folder."""
+        """Its name in tables: of the data set, or of its file or folder."""
         path = Path(self.data)
-        name = path.parent.name if path.stem == _SAYS_NOTHING else path.name
+        name = path.parent.name if path.stem == _GENERIC_STEM else path.name
         return _ENDING.sub("", name, count=1) or self.data
 
     @property
@@ -81,7 +88,7 @@ class Source:
         return _UNPACKED.get(self.label.lower())
 
     @cached_property
-    def like(self) -> str:
+    def nearest_paper_name(self) -> str:
         """Which of the paper's data sets it is, or which is of such a size."""
         if self.paper_name is not None:
             return self.paper_name
@@ -90,31 +97,31 @@ class Source:
         return next((name for name, most in _FEWER_THAN.items() if count < most), "ml-10m")
 
     @property
-    def way(self) -> Way:
-        """What the paper did with data of this size."""
-        return WAYS[self.like]
+    def paper_settings(self) -> PaperSettings:
+        """The paper's settings for data of this size."""
+        return PAPER_SETTINGS[self.nearest_paper_name]
 
     @property
     def identity(self) -> str:
-        """Tells this data from any other, whatever its name."""
+        """A digest of the data, independent of its name."""
         return _digest(self.data)
 
     def ratings(self) -> Ratings:
-        """All ratings; in a quick run those of so many users that few are left."""
+        """All ratings; in a quick run those of a sample of users."""
         return _loaded(self.data, self.quick)
 
     def part(self, share: float) -> Ratings:
         """The ratings of a share of the users, drawn at random."""
-        return _of_some_users(self.ratings(), share)
+        return _sample_of_users(self.ratings(), share)
 
 
 @lru_cache(maxsize=1)
 def _loaded(data: str, quick: bool) -> Ratings:
     ratings = load_ratings(data)
-    return _of_some_users(ratings, QUICK_RATINGS / len(ratings)) if quick else ratings
+    return _sample_of_users(ratings, QUICK_RATINGS / len(ratings)) if quick else ratings
 
 
-def _of_some_users(ratings: Ratings, share: float) -> Ratings:
+def _sample_of_users(ratings: Ratings, share: float) -> Ratings:
     if share >= 1:
         return ratings
     users = ratings.frame["user_id"].unique().sort()

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from evichain.baselines import BASELINES, baseline_class, make_baseline
-from evichain.experiments.sources import WAYS, Source
+from evichain.experiments.sources import PAPER_SETTINGS, Source
 from evichain.protocol import Recommender
 from evichain.ratings.scale import Scale
 from evichain.ratings.table import Ratings
@@ -39,88 +39,90 @@ NAMES = {
     "online-mf": "online MF",
     "mean": "guessing the mean",
 }
-"""What people call systems, where that is not their name here."""
+"""Display names, where they differ from the names here."""
 
 IN_BRACKETS = (
-    "In brackets: with estimates cut to the scale of the training ratings, where that differs. The "
-    "recipe `paper` does not cut them, as the paper does not; all others do."
+    "In brackets: with estimates clipped to the scale of the training ratings, where that differs. "
+    "The recipe `paper` does not clip them, as the paper does not; all others do."
 )
-"""Said of tables that have both errors."""
+"""The remark below tables that have both errors."""
 
 
 class System(Recommender, Protocol):
-    """A recommender that says what it was told and how large it is."""
+    """A recommender that reports its settings and its size."""
 
     @property
     def settings(self) -> BaseModel | Settings:
-        """All settings, those that were not given too."""
+        """All settings, defaults included."""
         ...
 
     @property
     def parameter_count(self) -> int:
-        """How many numbers were learned."""
+        """The number of learned parameters."""
         ...
 
 
 @runtime_checkable
 class Growing(Recommender, Protocol):
-    """A recommender that takes in ratings after training."""
+    """A recommender that accepts ratings after training."""
 
     def add(self, ratings: Any) -> Self:
-        """Take in new ratings, users and items; nothing is retrained."""
+        """Add ratings, users and items without retraining."""
         ...
 
 
 def check_system(system: str) -> None:
-    """Complain if something that a system learns with is not installed."""
+    """Raise if a library that a system needs is not installed."""
     if system not in RECIPES:
         baseline_class(system).check_installed()
 
 
 def make_system(system: str, source: Source, seed: int) -> System:
-    """A system, ready to learn: `paper` with the paper's settings for such data, others too."""
-    return _made(system, _told(system, source, seed))
+    """An untrained system, with the settings for data of this size."""
+    return _made(system, _given(system, source, seed))
 
 
-def _told(system: str, source: Source, seed: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"seed": seed}
+def _given(system: str, source: Source, seed: int) -> dict[str, Any]:
+    given: dict[str, Any] = {"seed": seed}
     if system == "paper":
-        told |= source.way.standard
+        given |= source.paper_settings.standard
     elif system in BASELINES:
-        told |= suited(system, source)
+        given |= suited(system, source)
     if source.quick:
         known = _made(system, {}).settings.model_dump()
-        # Where nothing is pretrained, nothing can be.
-        told |= {name: value for name, value in QUICK.items() if known.get(name)}
-    return told
+        # A system without pretraining has no such setting.
+        given |= {name: value for name, value in QUICK.items() if known.get(name)}
+    return given
 
 
 def suited(system: str, source: Source) -> Mapping[str, Any]:
-    """What a baseline is told for such data; for larger data than it knows, as for the largest.
+    """A baseline's settings for data of this size, or for the largest size it has settings for.
 
     >>> suited("pmf", Source("ml-10m")), suited("pmf", Source("ml-100k"))
     ({'iterations': 8000}, {})
     """
-    sizes = list(WAYS)
+    sizes = list(PAPER_SETTINGS)
     known = BASELINES[system].settings
-    nearest = [name for name in sizes[: sizes.index(source.like) + 1] if name in known]
+    nearest = [
+        name for name in sizes[: sizes.index(source.nearest_paper_name) + 1] if name in known
+    ]
     return known[nearest[-1]] if nearest else {}
 
 
 def settings_of(system: str, source: Source, seed: int) -> dict[str, Any]:
-    """All that a system is told, to know its results by.
+    """All settings of a system, which identify its results.
 
-    Settings that follow the number of ratings are as for all of the source's; what a part of them
-    was learned with, a cell tells when it is measured.
+    Settings that depend on the number of ratings are those for the whole source; a cell that
+    trains on a part of it records the settings it used.
     """
-    told = _told(system, source, seed)
+    given = _given(system, source, seed)
     if system in RECIPES:
-        return settings_for(system, ratings=len(source.ratings()), **told).model_dump()
-    return _made(system, told).settings.model_dump()
+        return settings_for(system, ratings=len(source.ratings()), **given).model_dump()
+    return _made(system, given).settings.model_dump()
 
 
 def mean_rmse(train: Ratings, test: Ratings) -> float:
-    """The error of guessing the mean of what was learned from.
+    """The error of predicting the training mean.
 
     >>> train, test = (Ratings.from_arrays([0, 1], [0, 1], rated) for rated in ([2, 4], [1, 5]))
     >>> mean_rmse(train, test)
@@ -131,7 +133,7 @@ def mean_rmse(train: Ratings, test: Ratings) -> float:
 
 
 def scale_of(train: Ratings) -> Scale:
-    """The scale of what was learned from.
+    """The scale of the training ratings.
 
     >>> scale_of(Ratings.from_arrays([0, 1], [0, 1], [2, 4])).low
     2.0

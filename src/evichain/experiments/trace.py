@@ -179,13 +179,13 @@ def _draw(traces: list[Trace], layouts: list[TreeLayout], figure: "Figure") -> N
 def _draw_legend(figure: "Figure") -> None:
     from matplotlib.patches import Patch
 
-    told = []
+    legend = []
     for side in Side:
         strong = marks.STRONG[side]
-        told.append(Patch(color=strong, label=f"{side.noun}: {PROTOTYPE_MEANING}"))
+        legend.append(Patch(color=strong, label=f"{side.noun}: {PROTOTYPE_MEANING}"))
         made = f"{side.noun}: {GENERATED_MEANING}"
-        told.append(Patch(facecolor=marks.TINT[side], edgecolor=strong, label=made))
-    figure.legend(handles=told, loc="outside lower left", ncols=4, fontsize=8)
+        legend.append(Patch(facecolor=marks.TINT[side], edgecolor=strong, label=made))
+    figure.legend(handles=legend, loc="outside lower left", ncols=4, fontsize=8)
 
 
 def _draw_tree(axes: "Axes", trace: Trace, layout: TreeLayout) -> None:
@@ -268,8 +268,8 @@ def _draw_edge(
     drawn.set_zorder(0.5)
     axes.add_patch(drawn)
     given = node.piece.rating if node.piece is not None else None
-    told = f"★ {rating(given)}   " if given is not None else ""
-    label = told + amount(node.contribution, decimals[node.depth])
+    stars = f"★ {rating(given)}   " if given is not None else ""
+    label = stars + amount(node.contribution, decimals[node.depth])
     axes.text(
         x + 6,
         y,
