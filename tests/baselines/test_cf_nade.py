@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from tests.baselines.small import small
 
-from evichain.baselines._cases import CasePairs
+from evichain.baselines._case_nets import CasePairs
 from evichain.baselines.cf_nade import CFNADE, CFNADENet, CFNADESettings, costs, split_in_order
 from evichain.ratings.table import Ratings
 from evichain.testing import planted_blocks

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import torch
 
-from evichain.baselines._cases import CasePairs
+from evichain.baselines._case_nets import CasePairs
 from evichain.baselines.rbm import RBMNet, divergence
 
 UNITS, LEVELS, HIDDEN = 3, 2, 2

@@ -38,7 +38,7 @@ class Steps(Learner[Guess]):
         with torch.no_grad():
             self.net.value.fill_(self.values.pop(0))
 
-    def settle(self, known: Pairs) -> None:
+    def prepare(self, known: Pairs) -> None:
         self.known.append(known)
 
     def scores(self, users: Ints, items: Ints) -> Floats:

@@ -1,7 +1,12 @@
-"""Nets that hold what a case has seen in hidden units and tell levels of what it has not seen."""
+"""Autoencoder-like nets over cases: from the known ratings of a case to its unknown ones.
+
+A case is a user with the items that the user has rated, or an item with its users; the units of a
+case are the entities of the other side. CF-NADE and the RBM are such nets.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -10,25 +15,78 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from evichain.baselines._cases import CasePairs, Cases, smoothed_frequencies
 from evichain.baselines._levels import Levels
 from evichain.baselines._pairs import Pairs
 from evichain.baselines._training import EpochBaseline, EpochSettings, Learner, batches
 from evichain.baselines._units import dots_in_order
-from evichain.kernels import Floats, Ints
+from evichain.kernels import Flags, Floats, Ints, Longs
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 
 
+@dataclass(frozen=True)
+class CasePairs:
+    """The ratings of some cases: the case, the unit and the code of the level."""
+
+    cases: Ints
+    units: Ints
+    codes: Longs
+
+    def where(self, chosen: Flags) -> "CasePairs":
+        """Some of these pairs."""
+        return CasePairs(self.cases[chosen], self.units[chosen], self.codes[chosen])
+
+
+@dataclass(frozen=True)
+class Cases:
+    """The ratings of a side, case by case; those of case c are `ptr[c]` to `ptr[c + 1]`."""
+
+    ptr: Longs
+    units: Ints
+    codes: Longs
+
+    @classmethod
+    def of(cls, pairs: Pairs, levels: Levels, side: Side, count: int) -> "Cases":
+        """The cases of a side that has `count` entities."""
+        own = pairs.of(side)
+        order = np.argsort(own, kind="stable")
+        ptr = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(own, minlength=count), out=ptr[1:])
+        codes = levels.codes(pairs.ratings[order])
+        return cls(ptr, pairs.of(side.opposite)[order], codes)
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    def at(self, chosen: Longs) -> CasePairs:
+        """The ratings of these cases, numbered from 0 in the order given."""
+        counts = self.ptr[chosen + 1] - self.ptr[chosen]
+        cases = np.repeat(np.arange(len(chosen), dtype=np.int32), counts)
+        skipped = np.repeat(self.ptr[chosen] - (np.cumsum(counts) - counts), counts)
+        indices = skipped + np.arange(len(cases))
+        return CasePairs(cases, self.units[indices], self.codes[indices])
+
+
+def smoothed_frequencies(cases: Cases, shape: tuple[int, int]) -> Floats:
+    """[units, K]: level frequencies of each unit, smoothed by two ratings of average level."""
+    indices = cases.units.astype(np.int64) * shape[1] + cases.codes
+    counts = np.bincount(indices, minlength=shape[0] * shape[1]).reshape(shape)
+    overall = (counts.sum(axis=0) + 1) / (counts.sum() + shape[1])
+    found: Floats = ((counts + 2 * overall) / (counts.sum(axis=1, keepdims=True) + 2)).astype(
+        np.float32
+    )
+    return found
+
+
 class CaseSettings(EpochSettings):
-    """What nets over cases can be told."""
+    """Settings of nets over cases."""
 
     cases: Literal["user", "item"] = "user"
     """Whose ratings are predicted from each other: those of a user, or those of an item."""
     hidden_units: int = Field(default=100, ge=1, le=8192)
     """Units in a hidden layer."""
     batch_size: int = Field(default=100, ge=1)
-    """Cases in a step."""
+    """Cases per step."""
 
     @property
     def side(self) -> Side:
@@ -49,7 +107,7 @@ class CaseNet(nn.Module, ABC):
 
     @abstractmethod
     def hidden(self, known: CasePairs, count: int) -> Tensor:
-        """[count, H]: the hidden units of cases that have seen this."""
+        """[count, H]: the hidden units of `count` cases with these ratings."""
 
     @abstractmethod
     def probabilities(self, scores: Tensor) -> Tensor:
@@ -60,7 +118,7 @@ Net = TypeVar("Net", bound=CaseNet)
 
 
 class CaseLearner(Learner[Net]):
-    """Learns from batches of cases, and answers from all that each case has seen."""
+    """Learns from batches of cases, and predicts from all known ratings of each case."""
 
     def __init__(
         self,
@@ -75,13 +133,13 @@ class CaseLearner(Learner[Net]):
         self._hidden = torch.empty(0)
 
     def batches(self) -> Iterator[tuple[CasePairs, int]]:
-        """What some cases have seen and how many they are, until all have had their turn."""
+        """The ratings of a batch of cases and their number; one pass over all cases."""
         rated = np.flatnonzero(np.diff(self.cases.ptr))
-        for places in batches(len(rated), self.settings.batch_size, self.draws):
-            yield self.cases.at(rated[places]), len(places)
+        for indices in batches(len(rated), self.settings.batch_size, self.draws):
+            yield self.cases.at(rated[indices]), len(indices)
 
     @torch.inference_mode()
-    def settle(self, known: Pairs) -> None:
+    def prepare(self, known: Pairs) -> None:
         cases = Cases.of(known, self.levels, self.settings.side, len(self.cases))
         self._hidden = self.result.hidden(cases.at(np.arange(len(cases))), len(cases))
 

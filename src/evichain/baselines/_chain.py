@@ -19,29 +19,29 @@ EVERYONE = 2**31 - 1
 
 
 class PrototypeSettings(BaselineSettings):
-    """What a chain of prototypes can be told; all of it goes to `evichain.REC`."""
+    """Settings of a chain of prototypes; all are passed to `evichain.REC`."""
 
     embedding_size: int = Field(default=20, ge=1, le=4096)
     """K: the length of an embedding."""
     iterations: int = Field(default=2000, ge=0)
-    """Steps, at most."""
+    """Maximum number of steps."""
     batch_size: int = Field(default=1000, ge=1)
-    """Ratings in a step."""
+    """Ratings per step."""
     learning_rate: float = Field(default=5e-3, gt=0)
     """Adam's step size."""
     regularization: float = Field(default=2.5, ge=0)
     """Lambda: the weight of the squared norm of all parameters beside the squared errors of all
     ratings."""
     validation: float = Field(default=0.05, ge=0, lt=1)
-    """The part of the training ratings kept aside to stop by; with none, all steps are made."""
+    """The share of the training ratings held out for early stopping; with 0, all steps run."""
     validate_every: int = Field(default=100, ge=1)
-    """Steps between two looks at the validation ratings."""
+    """Steps between two validations."""
     patience: int = Field(default=5, ge=1)
-    """Looks without an improvement after which training stops."""
+    """Validations without improvement after which training stops."""
 
 
 class GeneratedSettings(PrototypeSettings):
-    """What a chain that generates one side can be told."""
+    """Settings of a chain that generates one side."""
 
     learning_rate: float = Field(default=2e-3, gt=0)
     """Adam's step size."""
@@ -53,9 +53,9 @@ class GeneratedSettings(PrototypeSettings):
     hidden_layers: int = Field(default=2, ge=1, le=8)
     """Hidden layers of the generator; a linear one follows."""
     evidence_limit: int = Field(default=80, ge=1, le=2**31)
-    """How many ratings an embedding is generated from, at most."""
+    """Maximum number of ratings that an embedding is generated from."""
     hide_targets: bool = True
-    """Hide the ratings of a batch from the evidence, so that none helps to predict itself."""
+    """Hide the ratings of a batch from the evidence, so that none predicts itself."""
 
 
 Chosen = TypeVar("Chosen", bound=PrototypeSettings)
@@ -68,20 +68,20 @@ class ChainBaseline(Baseline[Chosen]):
 
     @abstractmethod
     def _form(self) -> dict[str, Any]:
-        """What makes the chain this model: who is a prototype, and how deep it goes."""
+        """The settings that make the chain this model: the prototypes and the depth."""
 
     @property
     def chain(self) -> REC:
-        """The recommender behind it, with all that it can do."""
+        """The `REC` that does the work."""
         return self._chain or REC("paper")
 
     def _learn(self, graph: Graph, *, progress: bool) -> Learned:
-        told = self.settings.model_dump()
+        given = self.settings.model_dump()
         # REC's loss has the mean of the squared errors where ours has their sum.
-        told["regularization"] /= max(1, round(len(graph) * (1 - told["validation"])))
-        if not told["validation"]:
-            told["patience"] = 0
-        chain = REC("paper", **told, **self._form()).fit(graph.to_ratings(), progress=progress)
+        given["regularization"] /= max(1, round(len(graph) * (1 - given["validation"])))
+        if not given["validation"]:
+            given["patience"] = 0
+        chain = REC("paper", **given, **self._form()).fit(graph.to_ratings(), progress=progress)
         self._chain = chain
 
         def scores(users: Ints, items: Ints) -> Floats:
@@ -93,13 +93,13 @@ class ChainBaseline(Baseline[Chosen]):
         return Learned(scores, _size(chain.backend.chain), figures)
 
     def _predict(self, asked: tuple[list[Any], list[Any]]) -> Predictions:
-        # The chain knows why it can say nothing of somebody, which scores do not tell.
+        # Only the chain knows the reason why it has no estimate.
         found = self.chain.predict(*asked)
         return Predictions(self.graph.scale.within(found.estimates), found.reasons)
 
 
 def _size(chain: Chain) -> int:
-    """How many numbers were learned: vectors, and the generator of a side that has none."""
+    """The learned parameters: vectors, and the generator of a side without vectors."""
     stored = [chain.prototypes[side] for side in Side]
     asked = [chain.generator(side, 0) for side in Side if not len(stored[side])]
     learned = [*stored, *(part for generator in asked for part in generator.parameters())]

@@ -12,10 +12,10 @@ MOST_LEVELS = 20
 
 @dataclass(frozen=True)
 class Levels:
-    """Levels, ascending, each told by the rating it stands for.
+    """The levels of a scale, ascending, each with the rating it stands for.
 
-    A scale with more than `MOST_LEVELS` ratings is cut into so many parts of about equal counts;
-    a part stands for the mean of the ratings in it.
+    A scale with more than `MOST_LEVELS` values is binned into that many levels of about equal
+    counts; a bin stands for the mean of the ratings in it.
 
     Attributes:
         values: the rating that each level stands for.
@@ -27,7 +27,7 @@ class Levels:
 
     @classmethod
     def of(cls, graph: Graph, ratings: Floats) -> "Levels":
-        """The levels of a graph's scale; `ratings` are those that tell what a part stands for."""
+        """The levels of a graph's scale; `ratings` decide the values of merged levels."""
         scale = graph.scale
         if scale.levelled and len(scale.levels) <= MOST_LEVELS:
             return cls(scale.levels, scale.levels)
@@ -43,5 +43,5 @@ class Levels:
         return len(self.values)
 
     def codes(self, ratings: Floats) -> Longs:
-        """The number of each rating's level."""
+        """The index of each rating's level."""
         return np.searchsorted(self.starts, ratings, side="right") - 1

@@ -1,4 +1,4 @@
-"""Nets that go from a user and an item to a rating, learned by the squared error of batches."""
+"""Nets from a user and an item to a rating, trained on the squared error."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from evichain.kernels import Floats, Ints
 
 
 class PairNetSettings(EpochSettings):
-    """What nets over pairs can be told."""
+    """Settings of nets over pairs."""
 
     batch_size: int = Field(default=1024, ge=1)
-    """Ratings in a step."""
+    """Ratings per step."""
     averaging: float = Field(default=0.0, ge=0, lt=1)
-    """How much of the running average of weights a step keeps; 0 for no average."""
+    """Decay of the running average of weights; 0 for no average."""
     regularization: float = Field(default=10.0, ge=0)
     """Lambda: the weight of the squared norm of all latent vectors beside the squared errors of
     all ratings."""
@@ -34,7 +34,7 @@ class PairNet(nn.Module, ABC):
 
     @abstractmethod
     def latents(self) -> Iterator[Tensor]:
-        """What is held back by the regularization."""
+        """The parameters that are regularized."""
 
 
 class PairLearner(Learner[PairNet]):
@@ -50,8 +50,8 @@ class PairLearner(Learner[PairNet]):
 
     def epoch(self) -> None:
         share = self._settings.regularization / len(self._pairs)
-        for places in batches(len(self._pairs), self._settings.batch_size, self._draws):
-            batch = self._pairs.at(places)
+        for indices in batches(len(self._pairs), self._settings.batch_size, self._draws):
+            batch = self._pairs.at(indices)
             found = self.net(torch.from_numpy(batch.users), torch.from_numpy(batch.items))
             error = (found - torch.from_numpy(batch.ratings)).square().mean()
             penalty = torch.stack([part.square().sum() for part in self.net.latents()]).sum()

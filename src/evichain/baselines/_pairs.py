@@ -1,4 +1,4 @@
-"""Ratings as three parallel arrays, and the part of them that is kept aside."""
+"""Ratings as three parallel arrays, and the holdout of them for early stopping."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from evichain.training.training_data import FEWEST_TO_CUT
 
 @dataclass(frozen=True)
 class Pairs:
-    """Who rated what, by index, and how."""
+    """Users and items by index, with their ratings."""
 
     users: Ints
     items: Ints
@@ -25,9 +25,9 @@ class Pairs:
         """The entities of a side."""
         return self.users if side is Side.USER else self.items
 
-    def at(self, places: Longs) -> "Pairs":
-        """The ratings at these places."""
-        return Pairs(self.users[places], self.items[places], self.ratings[places])
+    def at(self, indices: Longs) -> "Pairs":
+        """The ratings at these indices."""
+        return Pairs(self.users[indices], self.items[indices], self.ratings[indices])
 
 
 def all_pairs(graph: Graph) -> Pairs:
@@ -36,7 +36,7 @@ def all_pairs(graph: Graph) -> Pairs:
 
 
 def cut(pairs: Pairs, share: float, draws: np.random.Generator) -> tuple[Pairs, Pairs | None]:
-    """The ratings to learn from and, apart from them, a random share to stop by.
+    """The ratings to train on, and a random share held out for early stopping.
 
     >>> few = Pairs(*np.zeros((2, 200), np.int32), np.zeros(200, np.float32))
     >>> [len(part) for part in cut(few, 0.1, np.random.default_rng(0))]

@@ -72,7 +72,7 @@ class SurpriseBaseline(Baseline[Chosen]):
         self.check_installed()
         algorithm = self._algorithm()
         name = f"Training {type(self).__name__}"
-        # Surprise does not tell of its epochs.
+        # Surprise does not report its epochs.
         with progress_bar(name, 1, enabled=progress, unit="model") as bar:
             algorithm.fit(training_set(graph))
             bar()

@@ -1,7 +1,7 @@
-"""Learning in epochs: one loop for all, with validation ratings to stop by and one source of draws.
+"""The training loop of baselines that train in epochs, with early stopping and one random seed.
 
-A learner makes one pass at a time and answers from what it has learned so far. The best pass, by
-the validation ratings, is the one that is kept.
+A learner makes one pass at a time and can predict after each. The pass with the lowest validation
+error is kept.
 """
 
 import math
@@ -28,29 +28,29 @@ from evichain.training.memory import keep_freed_memory
 
 
 class EpochSettings(BaselineSettings):
-    """What everything that learns in epochs can be told."""
+    """Settings of every baseline that trains in epochs."""
 
     epochs: int = Field(default=100, ge=0)
-    """Passes over the training ratings, at most."""
+    """Maximum number of passes over the training ratings."""
     learning_rate: float = Field(default=1e-3, gt=0)
     """The step size."""
     validation: float = Field(default=0.05, ge=0, lt=1)
-    """The part of the training ratings kept aside to stop by; with none, all epochs are made."""
+    """The share of the training ratings held out for early stopping; with 0, all epochs run."""
     validate_every: int = Field(default=1, ge=1)
-    """Epochs between two looks at the validation ratings."""
+    """Epochs between two validations."""
     patience: int = Field(default=5, ge=1)
-    """Looks without an improvement after which training stops; the best epoch is kept."""
+    """Validations without improvement after which training stops; the best epoch is kept."""
     refit: bool = False
-    """Learn again from all ratings, for as many epochs as were best by the validation ratings."""
+    """Train again on all ratings, for the number of epochs that validated best."""
     annealing: bool = True
-    """Lower the step size along half a cosine, to nothing after the last epoch."""
+    """Lower the step size along half a cosine, to zero after the last epoch."""
 
 
 Net = TypeVar("Net", bound=nn.Module)
 
 
 class Learner(ABC, Generic[Net]):
-    """Learns the weights of a net in epochs; all that is kept of an epoch is in them."""
+    """Trains a net in epochs; its weights are all the state there is."""
 
     def __init__(self, net: Net) -> None:
         self.net = net
@@ -58,56 +58,56 @@ class Learner(ABC, Generic[Net]):
         self._average: AveragedModel | None = None
 
     def optimize(self, optimizer: torch.optim.Optimizer, averaging: float = 0.0) -> None:
-        """Make steps with an optimizer of the net's weights.
+        """Set the optimizer of the net's weights.
 
         Args:
-            averaging: how much of the running average of weights a step keeps; answers come
-                from the average. 0 for the weights themselves.
+            averaging: decay of the running average of weights, which then makes the predictions;
+                0 for no average.
         """
         self._optimizer = optimizer
         if averaging:
-            self._average = AveragedModel(self.net, multi_avg_fn=_running(averaging))
+            self._average = AveragedModel(self.net, multi_avg_fn=_averaging(averaging))
 
     @abstractmethod
     def epoch(self) -> None:
         """Make one pass over the training ratings."""
 
-    def settle(self, known: Pairs) -> None:
-        """Make ready to answer, from these ratings where a model answers from ratings."""
+    def prepare(self, known: Pairs) -> None:
+        """Prepare for `scores`; models that predict from ratings predict from these."""
 
     @abstractmethod
     def scores(self, users: Ints, items: Ints) -> Floats:
-        """What users would rate items, by what had been learned when last settled."""
+        """The predicted ratings, by the weights at the last `prepare`."""
 
     @property
     def result(self) -> Net:
-        """The net that answers."""
+        """The net that predicts: the average of the weights if there is one."""
         if self._average is None:
             return self.net
         averaged: Net = self._average.module  # type: ignore[assignment]
         return averaged
 
     def descend(self, loss: Tensor) -> None:
-        """Make a step down the gradient of a loss."""
+        """Compute the gradient of a loss and make a step."""
         assert self._optimizer is not None
         self._optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.step()
 
     def step(self) -> None:
-        """Make a step down the gradient that the weights hold."""
+        """Make a step along the gradient stored in the weights."""
         assert self._optimizer is not None
         self._optimizer.step()
         if self._average is not None:
             self._average.update_parameters(self.net)
 
     def restore(self, state: dict[str, Tensor] | None) -> None:
-        """Go back to an earlier result."""
+        """Load the weights of an earlier epoch."""
         if state is not None:
             self.result.load_state_dict(state)
 
     def pace(self, share: float) -> None:
-        """Make steps of this share of their full length."""
+        """Scale the learning rate by this share."""
         for group in self._optimizer.param_groups if self._optimizer else ():
             group["lr"] = share * group.setdefault("initial_lr", group["lr"])
 
@@ -123,7 +123,7 @@ class EpochBaseline(Baseline[Chosen]):
         """The learner of these ratings of a graph.
 
         Args:
-            draws: where everything random comes from; PyTorch's own generator is seeded too.
+            draws: the random generator; PyTorch's own is seeded too.
         """
 
     def _learn(self, graph: Graph, *, progress: bool) -> Learned:
@@ -144,14 +144,14 @@ class EpochBaseline(Baseline[Chosen]):
                 learner = self._learner(graph, everything, draws)
                 again = figures["best_epoch"]
                 _train(learner, (everything, None), graph, settings, again, bar)
-            learner.settle(everything)
+            learner.prepare(everything)
         figures["seconds"] = round(time.monotonic() - begun, 3)
         parameters = sum(p.numel() for p in learner.result.parameters())
         return Learned(learner.scores, parameters, figures)
 
 
 def batches(count: int, size: int, draws: np.random.Generator) -> Iterator[Longs]:
-    """All of `count` places in random order, some at a time."""
+    """The indices below `count` in random order, in batches."""
     order = draws.permutation(count)
     for start in range(0, count, size):
         yield order[start : start + size]
@@ -159,7 +159,7 @@ def batches(count: int, size: int, draws: np.random.Generator) -> Iterator[Longs
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Draw what PyTorch draws from a seed, and leave its shared generator as it was."""
+    """Seed PyTorch's shared generator, and restore it afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
@@ -173,7 +173,7 @@ def _train(
     epochs: int,
     bar: Advance,
 ) -> dict[str, Any]:
-    """Make epochs until there are enough; what came of them."""
+    """Train until the last epoch or until validation stops improving; returns the figures."""
     pairs, held = parts
     best, best_epoch, epoch, looks = np.inf, 0, 0, 0
     state: dict[str, Tensor] | None = None
@@ -185,7 +185,7 @@ def _train(
         if held is None or (epoch % settings.validate_every and epoch < epochs):
             bar()
             continue
-        learner.settle(pairs)
+        learner.prepare(pairs)
         rmse = _error(learner, held, graph)
         bar(validation=rmse)
         looks += 1
@@ -203,8 +203,8 @@ def _error(learner: Learner[Any], held: Pairs, graph: Graph) -> float:
     return float(np.sqrt(np.mean((found - held.ratings) ** 2)))
 
 
-def _running(averaging: float) -> Callable[[Any, Any, Any], None]:
-    """A running average, as PyTorch wants it."""
+def _averaging(averaging: float) -> Callable[[Any, Any, Any], None]:
+    """The averaging function that `AveragedModel` takes."""
 
     @torch.no_grad()
     def average(old: Sequence[Tensor], new: Sequence[Tensor], count: Tensor | int) -> None:

@@ -1,4 +1,4 @@
-"""Layers between hidden units and softmax units of which only a few are seen, with gradients.
+"""Layers between hidden units and sparsely observed softmax units, with gradients.
 
 A case (say, a user) sees some units (the items rated), each at one of K levels. `Seen` lists these
 (case, unit) pairs; weights are [units, K, H]. Three sums over the pairs are all that is needed, and
@@ -37,7 +37,7 @@ class Seen:
 
 
 def seen(cases: Ints, units: Ints, counts: tuple[int, int]) -> tuple[Seen, Longs]:
-    """The pairs in their order, and the places they had.
+    """The pairs sorted by unit, and their original order.
 
     Args:
         counts: how many cases and units there are.
@@ -54,7 +54,7 @@ def up_to(codes: Tensor, levels: int) -> Tensor:
 
 
 def dots(hidden: Tensor, weights: Tensor, pairs: Seen) -> Tensor:
-    """[pairs, K]: how much each level of a pair's unit is wanted by its case's hidden units."""
+    """[pairs, K]: the score of each level of a pair's unit, from its case's hidden units."""
     result: Tensor = _Dots.apply(hidden, weights, pairs)  # type: ignore[no-untyped-call]
     return result
 
@@ -68,7 +68,7 @@ def dots_in_order(hidden: Tensor, weights: Tensor, cases: Ints, units: Ints) -> 
 
 
 def gathered(levels: Tensor, weights: Tensor, pairs: Seen) -> Tensor:
-    """[cases, H]: what the units that a case sees tell its hidden units.
+    """[cases, H]: the input of the hidden units from the observed units of a case.
 
     Args:
         levels: [pairs, K], how far each level of a pair's unit is on; no gradient is taken of it.

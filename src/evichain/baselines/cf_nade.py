@@ -8,8 +8,14 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import embedding, one_hot
 
-from evichain.baselines._case_nets import CaseBaseline, CaseLearner, CaseNet, CaseSettings
-from evichain.baselines._cases import CasePairs, Cases
+from evichain.baselines._case_nets import (
+    CaseBaseline,
+    CaseLearner,
+    CaseNet,
+    CasePairs,
+    Cases,
+    CaseSettings,
+)
 from evichain.baselines._levels import Levels
 from evichain.baselines._units import dots, gathered, seen, up_to
 from evichain.kernels import Flags, Floats, Ints, Longs
@@ -25,17 +31,17 @@ class CFNADESettings(CaseSettings):
     hidden_layers: int = Field(default=1, ge=1, le=8)
     """Hidden layers."""
     ordinal: float = Field(default=1.0, ge=0, le=1)
-    """The weight of the ordinal cost; the rest is that of the ordinary likelihood."""
+    """The weight of the ordinal cost; the rest is the weight of the plain likelihood."""
     batch_size: int = Field(default=512, ge=1)
-    """Cases in a step."""
+    """Cases per step."""
     weight_decay: float = Field(default=0.015, ge=0)
     """The weight of the squared norm of all weights beside the cost of a case."""
     averaging: float = Field(default=0.995, ge=0, lt=1)
-    """How much of the running average of weights a step keeps; 0 for no average."""
+    """Decay of the running average of weights; 0 for no average."""
 
 
 class CFNADENet(CaseNet):
-    """The parameters, and the scores of levels given what was seen before."""
+    """The parameters, and the scores of levels given the ratings seen before."""
 
     def __init__(self, frequencies: Floats, settings: CFNADESettings) -> None:
         super().__init__()
@@ -59,7 +65,7 @@ class CFNADENet(CaseNet):
         return found
 
     def forward(self, hidden: Tensor, asked: CasePairs) -> tuple[Tensor, Longs]:
-        """[pairs, K]: the scores of levels, and the places that the pairs had."""
+        """[pairs, K]: the scores of levels, and the original order of the pairs."""
         pairs, order = seen(asked.cases, asked.units, (len(hidden), len(self.outward)))
         bias = embedding(torch.from_numpy(pairs.units), self.bias)
         return (bias + dots(hidden, self.outward, pairs)).cumsum(dim=1), order
@@ -68,7 +74,7 @@ class CFNADENet(CaseNet):
         return scores.cumsum(dim=1).softmax(dim=1)
 
     def groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """The parameters by how far they decay: biases do not."""
+        """The parameters by weight decay: biases have none."""
         biases = [self.bias, *(part for part in self.parameters() if part.dim() == 1)]
         known = {id(part) for part in biases}
         weights = [part for part in self.parameters() if id(part) not in known]
@@ -88,7 +94,7 @@ def costs(scores: Tensor, codes: Tensor, ordinal: float) -> Tensor:
 
 
 def split_in_order(cases: Ints, draws: np.random.Generator) -> tuple[Flags, Floats]:
-    """Which pairs come before a random place in a random order of those of their case.
+    """Which pairs come before a random position in a random order of their case.
 
     The cost of the D - d pairs that come after it stands for that of all D: the second array
     gives each case's D / (D - d).
@@ -105,7 +111,7 @@ def split_in_order(cases: Ints, draws: np.random.Generator) -> tuple[Flags, Floa
 
 
 class CFNADELearner(CaseLearner[CFNADENet]):
-    """Predicts, of each case in a batch, what comes after a random place in a random order."""
+    """Predicts the ratings of each case after a random position in a random order."""
 
     settings: CFNADESettings
 
@@ -123,7 +129,7 @@ class CFNADE(CaseBaseline[CFNADESettings]):
     """A Neural Autoregressive Approach to Collaborative Filtering (Zheng et al., 2016, ICML).
 
     The ratings r of an item (or of a user) come one by one in a random order. After some of them,
-    hidden units hold what is known, and tell each level k of another user's rating its score:
+    hidden units encode the known ratings and give each level k of another user's rating a score:
 
         h     = tanh(c + Σ_{j seen} Σ_{k <= r_j} W^k_j)
         s^k_m = Σ_{j <= k} (b^j_m + V^j_m·h)

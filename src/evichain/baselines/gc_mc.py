@@ -1,4 +1,4 @@
-"""GC-MC: ratings as links of a graph, predicted from messages that came over the others."""
+"""GC-MC: ratings as edges of a graph, predicted from messages over the other edges."""
 
 from typing import Literal, NamedTuple
 
@@ -21,34 +21,34 @@ class GCMCSettings(EpochSettings):
     """The settings of `GCMC`."""
 
     epochs: int = Field(default=1000, ge=0)
-    """Steps, each over all training ratings, at most."""
+    """Maximum number of steps, each over all training ratings."""
     learning_rate: float = Field(default=0.01, gt=0)
     """Adam's step size."""
     validate_every: int = Field(default=10, ge=1)
-    """Epochs between two looks at the validation ratings."""
+    """Epochs between two validations."""
     patience: int = Field(default=20, ge=1)
-    """Looks without an improvement after which training stops; the best epoch is kept."""
+    """Validations without improvement after which training stops; the best epoch is kept."""
     annealing: bool = False
-    """Lower the step size along half a cosine, to nothing after the last epoch."""
+    """Lower the step size along half a cosine, to zero after the last epoch."""
     hidden_units: int = Field(default=500, ge=1, le=8192)
-    """Numbers in the messages that an entity gathers, those of all levels together."""
+    """Size of the accumulated messages of an entity, all levels together."""
     embedding_size: int = Field(default=75, ge=1, le=4096)
     """The length of an embedding."""
     bases: int = Field(default=2, ge=1, le=256)
-    """Bilinear forms of which those of the levels are mixed."""
+    """Number of basis matrices that the bilinear forms of the levels share."""
     accumulation: Literal["stack", "sum"] = "stack"
-    """Whether messages of different levels are put beside each other or added; added, levels
-    share weights with those below."""
+    """Whether messages of different levels are concatenated or added; if added, each level
+    shares weights with those below it."""
     normalization: Literal["left", "symmetric"] = "left"
-    """Whether a message counts 1 / |N_i|, or 1 / sqrt(|N_i| |N_j|)."""
+    """The weight of a message: 1 / |N_i|, or 1 / sqrt(|N_i| |N_j|)."""
     dropout: float = Field(default=0.7, ge=0, lt=1)
-    """The share of entities whose messages are lost, and of hidden units that are, in a step."""
+    """Dropout: the share of entities whose messages, and of hidden units, are dropped in a step."""
     averaging: float = Field(default=0.995, ge=0, lt=1)
-    """How much of the running average of weights a step keeps; 0 for no average."""
+    """Decay of the running average of weights; 0 for no average."""
 
 
 class Messages(NamedTuple):
-    """Over which links messages come to the entities of a side, and how much each counts."""
+    """The edges that carry messages to the entities of a side, with their weights."""
 
     pairs: Seen
     counts: Tensor
@@ -57,7 +57,7 @@ class Messages(NamedTuple):
 def messages(
     known: Pairs, codes: Longs, side: Side, counts: tuple[int, int], levels: int, form: GCMCSettings
 ) -> Messages:
-    """The messages to a side over links at levels; `counts` are the entities of both sides."""
+    """The messages to a side by edge and level; `counts` are the entities of both sides."""
     own, other = known.of(side), known.of(side.opposite)
     degrees = [np.bincount(known.of(each), minlength=counts[each]) for each in Side]
     norm = degrees[side][own].astype(np.float32)
@@ -75,7 +75,7 @@ def messages(
 
 
 class GCMCNet(nn.Module):
-    """The weights of encoder and decoder; those of the dense layer serve both sides."""
+    """The weights of encoder and decoder; both sides share the dense layer."""
 
     def __init__(self, counts: tuple[int, int], levels: int, settings: GCMCSettings) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class _Learner(Learner[GCMCNet]):
         self.descend(cross_entropy(scores, self._codes))
 
     @torch.inference_mode()
-    def settle(self, known: Pairs) -> None:
+    def prepare(self, known: Pairs) -> None:
         net, coming = self.result.eval(), self._messages(known)
         users, items = (net.embeddings(side, coming[side]) for side in Side)
         self._ends = net.turned(users), items

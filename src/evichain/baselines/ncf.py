@@ -20,7 +20,7 @@ class NCFSettings(PairNetSettings):
     learning_rate: float = Field(default=5e-3, gt=0)
     """The step size."""
     averaging: float = Field(default=0.99, ge=0, lt=1)
-    """How much of the running average of weights a step keeps; 0 for no average."""
+    """Decay of the running average of weights; 0 for no average."""
     regularization: float = Field(default=15.0, ge=0)
     """Lambda: the weight of the squared norm of all latent vectors beside the squared errors of
     all ratings."""

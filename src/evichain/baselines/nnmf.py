@@ -1,4 +1,4 @@
-"""NNMF: matrix factorization whose inner product has become a neural network."""
+"""NNMF: matrix factorization with a neural network in place of the inner product."""
 
 from collections.abc import Iterator
 
@@ -18,26 +18,26 @@ class NNMFSettings(PairNetSettings):
     """The settings of `NNMF`."""
 
     epochs: int = Field(default=80, ge=0)
-    """Passes over the training ratings, at most."""
+    """Maximum number of passes over the training ratings."""
     learning_rate: float = Field(default=5e-3, gt=0)
     """The step size."""
     patience: int = Field(default=6, ge=1)
-    """Looks without an improvement after which training stops; the best epoch is kept."""
+    """Validations without improvement after which training stops; the best epoch is kept."""
     annealing: bool = False
-    """Lower the step size along half a cosine, to nothing after the last epoch."""
+    """Lower the step size along half a cosine, to zero after the last epoch."""
     refit: bool = True
-    """Learn again from all ratings, for as many epochs as were best by the validation ratings."""
+    """Train again on all ratings, for the number of epochs that validated best."""
     batch_size: int = Field(default=512, ge=1)
-    """Ratings in a step."""
+    """Ratings per step."""
     regularization: float = Field(default=50.0, ge=0)
     """Lambda: the weight of the squared norm of all latent vectors beside the squared errors of
     all ratings."""
     averaging: float = Field(default=0.999, ge=0, lt=1)
-    """How much of the running average of weights a step keeps; 0 for no average."""
+    """Decay of the running average of weights; 0 for no average."""
     vector_size: int = Field(default=10, ge=1, le=4096)
-    """D: the length of the vectors that go into the network as they are."""
+    """D: the length of the vectors that enter the network directly."""
     product_size: int = Field(default=60, ge=1, le=4096)
-    """D': the length of the vectors that go into it multiplied."""
+    """D': the length of the vectors that enter it as products."""
     width: int = Field(default=50, ge=1, le=8192)
     """Sigmoid units in each hidden layer."""
     hidden_layers: int = Field(default=3, ge=1, le=8)
@@ -76,7 +76,7 @@ class NNMFNet(PairNet):
 
 
 def _layer(inputs: int, outputs: int) -> nn.Linear:
-    """A layer for sigmoids, with first weights that let them tell their inputs apart.
+    """A layer for sigmoids, with initial weights large enough to separate their inputs.
 
     Those of Glorot and Bengio (2010) for tanh, times 4: a sigmoid has a quarter of its slope. With
     PyTorch's own, which are smaller, a strong regularization takes the latent vectors away before

@@ -1,4 +1,4 @@
-"""PRank: a perceptron with thresholds for each user, over what others said of the items."""
+"""PRank: a perceptron with thresholds for each user, over other users' ratings of the items."""
 
 import numpy as np
 from pydantic import Field
@@ -18,7 +18,7 @@ class PRankSettings(BaselineSettings):
     """The settings of `PRank`."""
 
     voters: int = Field(default=1000, ge=1)
-    """How many of the users with most ratings are features: their ratings of an item are it."""
+    """How many users, those with most ratings, serve as features: their ratings of an item."""
     epochs: int = Field(default=2, ge=0)
     """Passes over the ratings of each user, each in a random order of its own."""
 
@@ -111,7 +111,7 @@ def one_pass(
     weights: Floats,
     thresholds: Floats,
 ) -> None:
-    """Show each user's ratings to the user's perceptron, one by one."""
+    """Train each user's perceptron on the user's ratings, one by one."""
     for user in range(len(user_ptr) - 1):
         own, bounds = slots[user], thresholds[user]
         for place in range(user_ptr[user], user_ptr[user + 1]):

@@ -9,8 +9,14 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, one_hot
 
 from evichain.baselines._base import finite
-from evichain.baselines._case_nets import CaseBaseline, CaseLearner, CaseNet, CaseSettings
-from evichain.baselines._cases import CasePairs, Cases
+from evichain.baselines._case_nets import (
+    CaseBaseline,
+    CaseLearner,
+    CaseNet,
+    CasePairs,
+    Cases,
+    CaseSettings,
+)
 from evichain.baselines._levels import Levels
 from evichain.baselines._units import Seen, dots, gathered, outer, seen
 from evichain.kernels import Floats
@@ -22,7 +28,7 @@ class RBMSettings(CaseSettings):
     learning_rate: float = Field(default=0.03, gt=0)
     """The step size."""
     patience: int = Field(default=15, ge=1)
-    """Looks without an improvement after which training stops; the best epoch is kept."""
+    """Validations without improvement after which training stops; the best epoch is kept."""
     gibbs_steps: int = Field(default=1, ge=1)
     """T: how often what is seen is drawn again before the weights learn from the difference."""
     momentum: float = Field(default=0.9, ge=0, lt=1)
