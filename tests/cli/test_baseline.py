@@ -31,6 +31,13 @@ def test_one_is_described_by_its_settings(run: Run, run_json: RunJson) -> None:
     assert "Sigmoid units in each hidden layer." in run("baseline", "nnmf").stdout
 
 
+def test_a_table_is_read_as_for_training(run_json: RunJson, tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("customer_no,sku,points\n1,a,4\n1,b,x\n2,a,3\n2,b,5\n")
+    options = ("--columns", "user=customer_no,item=sku,rating=points", "--skip-bad-rows")
+    assert run_json("baseline", "biases", table, *options)["train_ratings"] == 3
+
+
 def test_the_same_figures_as_from_python(run: Run, run_json: RunJson, data: Path) -> None:
     call = ("baseline", "online-mf", data, "--split", "random:0.8", "--seed", 2, "--set")
     found = run_json(*call, "passes=3")
@@ -84,9 +91,9 @@ def test_mistakes(refused: Refused, arguments: list[str], said: str) -> None:
 def test_a_set_of_the_catalogue_has_its_own_settings_unless_they_are_given(
     run: Run, run_json: RunJson, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def small(asked: str, split: str | None, seed: int) -> Parts[Ratings]:
+    def small(asked: str, split: str | None, seed: int, reading: Any) -> Parts[Ratings]:
         assert asked == "ml-1m"
-        return load_parts(str(data), split, seed)
+        return load_parts(str(data), split, seed, reading)
 
     monkeypatch.setattr(evichain.cli.baseline, "load_parts", small)
     found = run_json("baseline", "biased-mf", "ml-1m", "--set", "epochs=3")["settings"]

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import Result
 
 from evichain.errors import with_extra
-from evichain.ratings import load_split
+from evichain.ratings import load_ratings, load_split
 from evichain.recommender import REC
 from evichain.tuning import Range, tune
 
@@ -44,6 +44,21 @@ def test_the_object_and_the_command_in_it(
     settings = REC.load("model").settings.model_dump()
     assert settings["learning_rate"] == found["best"]["settings"]["learning_rate"]
     assert (settings["seed"], settings["hidden_layers"], settings["validation"]) == (3, 1, 0.0)
+
+
+def test_the_command_reads_the_table_as_the_search_did(
+    run_json: RunJson, run: Run, data: Path, tmp_path: Path, small: list[str]
+) -> None:
+    other = tmp_path / "other.csv"
+    names = {"user_id": "customer_no", "item_id": "sku", "rating": "stars"}
+    load_ratings(str(data)).frame.select(*names).rename(names).write_csv(other)
+    with other.open("a") as table:
+        table.write("1,2,good\n")
+    options = ("--columns", "user=customer_no,item=sku,rating=stars", "--skip-bad-rows")
+    found = run_json("tune", other, *options, *SEARCH, *ALSO, *small)
+    assert " ".join(options) in found["command"]
+    _, *words = shlex.split(found["command"])
+    assert run(*words[:-1], tmp_path / "model").exit_code == 0
 
 
 @pytest.mark.parametrize(

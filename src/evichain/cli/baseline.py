@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from evichain.cli._errors import OptionError
-from evichain.cli._loading import load_parts
+from evichain.cli._loading import load_parts, reading_options
 from evichain.cli._options import Json, Seed, Split, examples, single
 from evichain.cli._output import format_cell, note, print_json, print_table
 from evichain.cli._scores import ByKnown, Top, measure_scores, no_scores, print_scores
@@ -23,7 +23,9 @@ verb = single()
         "evichain baseline pmf ml-1m --split random:0.9 --set iterations=4000 --json",
     )
 )
+@reading_options
 def baseline(
+    reading: dict[str, Any],
     name: Annotated[
         str | None,
         typer.Argument(metavar="NAME", help="The baseline. Without a name, all are listed."),
@@ -55,7 +57,7 @@ def baseline(
             raise OptionError("no data to train on", right="Name it after the baseline.")
         _describe(name, json=json)
     else:
-        _train(name, data, split, seed, settings, top=top, by_known=by_known, json=json)
+        _train(name, data, reading, split, seed, settings, top=top, by_known=by_known, json=json)
 
 
 def _list(*, json: bool) -> None:
@@ -97,6 +99,7 @@ def _describe(name: str, *, json: bool) -> None:
 def _train(
     name: str,
     data: str,
+    reading: dict[str, Any],
     split: str | None,
     seed: int,
     settings: dict[str, Any],
@@ -112,7 +115,7 @@ def _train(
 
     kind = baseline_class(name)
     model = kind(**{**(suited(name, Source(data)) if is_name(data) else {}), **settings})
-    parts = load_parts(data, split, seed)
+    parts = load_parts(data, split, seed, reading)
     begun = time.perf_counter()
     model.fit(parts.train, progress=True)
     seconds = time.perf_counter() - begun

@@ -9,7 +9,7 @@ import typer
 
 from evichain.cli._errors import OptionError
 from evichain.cli._files import check_parent
-from evichain.cli._loading import load_parts
+from evichain.cli._loading import load_parts, reading_options
 from evichain.cli._options import Data, Json, Recipe, Seed, Split, examples, single
 from evichain.cli._output import print_json, print_table
 from evichain.cli._settings import Changes, settings_options
@@ -30,8 +30,10 @@ _SHOWN = 10
     )
 )
 @settings_options
+@reading_options
 def tune(
     data: Data,
+    reading: dict[str, Any],
     settings: Changes,
     recipe: Recipe = "plus",
     split: Split = None,
@@ -41,7 +43,7 @@ def tune(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keeps the trials; with the same file again, more are added.",
+            help="A file that keeps the trials; a later run with it adds more.",
             show_default=False,
         ),
     ] = None,
@@ -61,7 +63,7 @@ def tune(
 ) -> None:
     """Search for better settings, judged on a tenth of the training ratings.
 
-    With --split the test part plays no part in it. What is set is not searched.
+    With --split the test part plays no part in it. Settings that you give are not searched.
     """
     wanted = _searched(search or [])
     if study is not None:
@@ -70,7 +72,7 @@ def tune(
 
     tuning.check_installed()
     tuning.search_space(recipe, settings, wanted)
-    parts = load_parts(data, split, seed)
+    parts = load_parts(data, split, seed, reading)
     learned, name = parts.train, parts.name
     found = tuning.tune(
         learned,
@@ -83,7 +85,7 @@ def tune(
         most_parameters=most_parameters,
         progress=True,
     )
-    command = _command(data, name, seed, found)
+    command = _command(data, reading, name, seed, found)
     if json:
         print_json(
             {
@@ -159,9 +161,18 @@ def _facts(trial: "Trial") -> dict[str, Any]:
     }
 
 
-def _command(data: str, split: str | None, seed: int, found: "Tuned") -> str:
+def _command(
+    data: str, reading: Mapping[str, Any], split: str | None, seed: int, found: "Tuned"
+) -> str:
     """The call that trains with the best settings."""
     parts = ["evichain", "train", data, "--recipe", found.recipe]
+    if reading["items"]:
+        parts += ["--items", str(reading["items"])]
+    if reading["columns"]:
+        named = [f"{column}={name}" for column, name in reading["columns"].items()]
+        parts += ["--columns", ",".join(named)]
+    if reading["skip_bad_rows"]:
+        parts += ["--skip-bad-rows"]
     if split:
         parts += ["--split", split]
     parts += ["--seed", str(seed)]
