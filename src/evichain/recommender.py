@@ -127,7 +127,7 @@ class REC:
         """
         if resume and run is None:
             raise SettingsError("nothing to resume from", right="Name the run folder.")
-        place = device_named(device)
+        target = device_named(device)
         source = as_source(ratings)
         settings = settings_for(self.recipe, ratings=len(source), **self._given)
         self.settings = settings
@@ -138,7 +138,7 @@ class REC:
             torch.manual_seed(settings.training.seed)
             chain = Chain.for_pool(settings.chain, pool, settings.policy.max_depth)
         trainer = Trainer(
-            chain, pool, settings.policy, settings.training, material.validation, device=place
+            chain, pool, settings.policy, settings.training, material.validation, device=target
         )
         shown = progress and trainer.group.is_first
         with progress_bar(

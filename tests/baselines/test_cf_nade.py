@@ -56,8 +56,8 @@ def test_conditionals_are_those_of_the_paper() -> None:
         hidden = made.hidden(as_pairs(*known), len(known))
         found, order = made(hidden, as_pairs(*asked))
         pairs = as_pairs(*asked)
-        for row, place in enumerate(order):
-            case, unit = pairs.cases[place], int(pairs.units[place])
+        for row, position in enumerate(order):
+            case, unit = pairs.cases[position], int(pairs.units[position])
             wanted = scores_by_loops(made, known[case], unit)
             assert np.allclose(found[row], wanted, atol=1e-5)
 

@@ -13,8 +13,8 @@ CASES, UNITS, LEVELS, HIDDEN = 5, 7, 3, 70
 @pytest.fixture
 def pairs() -> tuple[Seen, Longs, Ints, Ints]:
     draws = np.random.default_rng(0)
-    places = draws.permutation(CASES * UNITS)[:18]
-    cases, units = (part.astype(np.int32) for part in np.divmod(places, UNITS))
+    positions = draws.permutation(CASES * UNITS)[:18]
+    cases, units = (part.astype(np.int32) for part in np.divmod(positions, UNITS))
     return *seen(cases, units, (CASES, UNITS)), cases, units
 
 

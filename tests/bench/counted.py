@@ -27,7 +27,7 @@ class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         if func in OPERANDS:
-            left, right = (args[place].shape for place in OPERANDS[func])
+            left, right = (args[position].shape for position in OPERANDS[func])
             self.shapes.append((left[0], left[1], right[1]))
         elif func == aten.linear.default:  # whole, where no gradient is wanted
             (rows, wide), (out, _) = args[0].shape, args[1].shape

@@ -42,7 +42,7 @@ def test_the_demonstration_runs_from_any_folder_and_twice(
     subprocess.run(["bash", script], cwd=tmp_path, env=environment, check=True)
     monkeypatch.chdir(project)
     commands = [shlex.split(line) for line in noted.read_text().splitlines()]
-    assert {Path(place) for place, *_ in commands} == {project}
+    assert {Path(folder) for folder, *_ in commands} == {project}
     for _, *arguments in commands * 2:
         if arguments[:2] == ["data", "fetch"]:
             continue

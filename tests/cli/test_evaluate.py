@@ -156,6 +156,6 @@ def test_nothing_stands_beside_an_error_on_what_was_seen(
 @pytest.mark.parametrize("verb", [["evaluate", "x.csv"], ["info"], ["recommend", "1"]])
 def test_no_model_where_one_was_named(refused: Refused, tmp_path: Path, verb: list[str]) -> None:
     (tmp_path / "x.csv").write_text("user_id,item_id,rating\n1,100,4\n")
-    for place in (tmp_path, tmp_path / "nowhere"):
-        lines = refused(verb[0], place, *verb[1:])
-        assert str(place) in lines[0]
+    for path in (tmp_path, tmp_path / "nowhere"):
+        lines = refused(verb[0], path, *verb[1:])
+        assert str(path) in lines[0]

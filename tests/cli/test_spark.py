@@ -38,13 +38,13 @@ def test_what_is_read_is_never_written_over(
         (ratings / name).write_bytes(content)
     (tmp_path / "linked").symlink_to(ratings)
     monkeypatch.chdir(tmp_path)
-    place = f"{scheme}{tmp_path / out}" if scheme else out
+    output = f"{scheme}{tmp_path / out}" if scheme else out
     for force in ([], ["--force"]):
-        first, second = refused("spark", "embed", model, ratings, "--out", place, *force)
-        assert first == f"error: {place}: is, holds or lies in {ratings}, which is read"
+        first, second = refused("spark", "embed", model, ratings, "--out", output, *force)
+        assert first == f"error: {output}: is, holds or lies in {ratings}, which is read"
         assert second == "Give another name."
         scoring = ("spark", "score", model, "table:ratings", "--pairs", "data/ratings")
-        assert "data/ratings, which is read" in refused(*scoring, "--out", place, *force)[0]
+        assert "data/ratings, which is read" in refused(*scoring, "--out", output, *force)[0]
     assert (ratings / "part-0.parquet").read_bytes() == b"PAR1"
 
 

@@ -132,8 +132,8 @@ def test_all_that_is_written_can_be_read_by_the_same_people(
     run: Run, data: Path, tmp_path: Path, small: list[str]
 ) -> None:
     (tmp_path / "usual").touch()
-    places = ("--out", tmp_path / "model", "--run", tmp_path / "run")
-    assert run("train", data, *places, *small).exit_code == 0
+    outputs = ("--out", tmp_path / "model", "--run", tmp_path / "run")
+    assert run("train", data, *outputs, *small).exit_code == 0
     modes = {path: path.stat().st_mode for path in tmp_path.rglob("*") if path.is_file()}
     assert {path.suffix for path in modes} >= {".safetensors", ".json", ".npy"}
     assert len(set(modes.values())) == 1, modes

@@ -34,8 +34,8 @@ def test_a_pool_knows_where_rows_cite_prototypes() -> None:
     items = pool.sides[Side.ITEM]
     rows = graph.rows[Side.USER]
     for user in range(3):
-        places = items.cited[items.cited_ptr[user] : items.cited_ptr[user + 1]]
-        cited = graph.ids[Side.ITEM].values[rows.row(user)[0][places]].to_list()
+        positions = items.cited[items.cited_ptr[user] : items.cited_ptr[user + 1]]
+        cited = graph.ids[Side.ITEM].values[rows.row(user)[0][positions]].to_list()
         assert set(cited) == {i for i, _ in graph.rated(Side.USER, user)} & {7, 9}
     assert pool.sides[Side.USER].count == 2
     assert np.count_nonzero(pool.sides[Side.USER].slot >= 0) == 1

@@ -44,9 +44,9 @@ def test_the_block_of_pmf_is_pretrained_and_nothing_else() -> None:
         guesses = chain.prototypes[0][:50] @ chain.prototypes[1][:50].T
     for slot in range(5):
         rated = dict(graph.rated(Side.USER, int(index[0][slot])))
-        for place, item in enumerate(pool.ids[Side.ITEM][:50]):
+        for position, item in enumerate(pool.ids[Side.ITEM][:50]):
             if item in rated:
-                assert abs(float(guesses[slot, place]) - rated[item]) < 1
+                assert abs(float(guesses[slot, position]) - rated[item]) < 1
 
 
 def test_every_system_has_its_curve(make: Make) -> None:

@@ -35,7 +35,7 @@ def test_an_axis_within_a_decade_has_numbers() -> None:
     low, high = axes.get_ylim()
     told = [
         label.get_text()
-        for label, place in zip(axes.get_yticklabels(), axes.get_yticks(), strict=True)
-        if low <= place <= high
+        for label, position in zip(axes.get_yticklabels(), axes.get_yticks(), strict=True)
+        if low <= position <= high
     ]
     assert {"500 M", "800 M"} <= set(told)

@@ -49,11 +49,11 @@ def test_the_size_of_a_set_of_the_catalogue_is_known_without_it(
 
 
 def test_the_same_name_with_other_content_is_other_data(tmp_path: Path) -> None:
-    places = [tmp_path / name / "mine.csv" for name in ("a", "b", "c")]
-    for place, seed in zip(places, (0, 0, 1), strict=True):
-        place.parent.mkdir()
-        planted_blocks(20, 10, seed=seed).frame.write_csv(place)
-    first, same, other = (Source(str(place)).identity for place in places)
+    paths = [tmp_path / name / "mine.csv" for name in ("a", "b", "c")]
+    for path, seed in zip(paths, (0, 0, 1), strict=True):
+        path.parent.mkdir()
+        planted_blocks(20, 10, seed=seed).frame.write_csv(path)
+    first, same, other = (Source(str(path)).identity for path in paths)
     assert first == same
     assert first != other
 

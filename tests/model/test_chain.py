@@ -74,15 +74,15 @@ def test_shares_of_a_plan_are_its_rows(pool: Pool, policy: Policy, size: int, pl
     users, items, _ = pool.graph.pairs(np.arange(len(pool.graph)))
     whole = make_plan(pool, policy, users, items)
     rows = chain.rows(whole)
-    made = {place: rows[place][len(block.prototypes) :] for place, block in whole.blocks.items()}
-    places = [(depth, side) for depth, side, block in whole.upward() if len(block.entities)]
-    met = [0] * len(places)
+    made = {key: rows[key][len(block.prototypes) :] for key, block in whole.blocks.items()}
+    keys = [(depth, side) for depth, side, block in whole.upward() if len(block.entities)]
+    met = [0] * len(keys)
     for number in range(size):
-        turns = iter(range(len(places)))
+        turns = iter(range(len(keys)))
 
         def exchange(own: Tensor, share: slice, count: int) -> Tensor:
             turn = next(turns)  # noqa: B023
-            expected = made[places[turn]]
+            expected = made[keys[turn]]
             assert count == len(expected)
             torch.testing.assert_close(own, expected[share], atol=1e-5, rtol=1e-5)
             met[turn] += len(own)
@@ -91,4 +91,4 @@ def test_shares_of_a_plan_are_its_rows(pool: Pool, policy: Policy, size: int, pl
         part = make_plan(pool, policy, users, items, share=(number, size))
         assert all((a == b).all() for a, b in zip(part.rows, whole.rows, strict=True))
         chain.rows(part, exchange)
-    assert met == [len(made[place]) for place in places]
+    assert met == [len(made[key]) for key in keys]

@@ -54,6 +54,6 @@ def test_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = a_chain(pool, policy, "channels")
     whole = all_layers(chain, pool, policy)
     monkeypatch.setattr(ChannelGenerator, "links_at_once", 64)
-    for place, layer in all_layers(chain, pool, policy).items():
-        np.testing.assert_allclose(layer.rows, whole[place].rows, atol=1e-5)
-        assert (layer.has_embedding == whole[place].has_embedding).all()
+    for key, layer in all_layers(chain, pool, policy).items():
+        np.testing.assert_allclose(layer.rows, whole[key].rows, atol=1e-5)
+        assert (layer.has_embedding == whole[key].has_embedding).all()

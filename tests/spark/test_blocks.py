@@ -45,7 +45,7 @@ def built(shared: Shared, pool: Pool, side: Side, parts: int, blocks: int) -> li
     """What the cluster does: limit each part, send what is left to its block, limit again."""
     kept = []
     for part in dealt(pool, side, parts):
-        kept.append(part.take(pa.array(limit_links(shared, side, part).places)))
+        kept.append(part.take(pa.array(limit_links(shared, side, part).positions)))
     links = pa.concat_tables(kept)
     number = keys_of(links[OWN].combine_chunks()) % np.uint64(blocks)
     tables = (links.filter(pa.array(number == block)) for block in range(blocks))
@@ -65,17 +65,17 @@ def everyone(
                 sent = None
                 if depth < policy.max_depth - 1:
                     below = found[depth + 1, side.opposite]
-                    places = block.needed(policy, side, depth)
-                    names = block.sources.take(pa.array(places)).to_pylist()
+                    positions = block.needed(policy, side, depth)
+                    names = block.sources.take(pa.array(positions)).to_pylist()
                     has_embedding = np.array([name in below for name in names], np.bool_)
                     width = shared.width(side.opposite)
                     sources = [below.get(name, np.zeros(width, np.float32)) for name in names]
                     values = np.array(sources, np.float32).reshape(-1, width)
-                    sent = pa.table({"place": places, "row": as_bytes(values, has_embedding)})
+                    sent = pa.table({"position": positions, "row": as_bytes(values, has_embedding)})
                 layer = block.generated(shared, side, depth, sent)
-                for place, identifier in enumerate(block.ids.to_pylist()):
-                    if layer.has_embedding[place]:
-                        rows[identifier] = layer.rows[place]
+                for position, identifier in enumerate(block.ids.to_pylist()):
+                    if layer.has_embedding[position]:
+                        rows[identifier] = layer.rows[position]
             found[depth, side] = rows
     return found
 

@@ -7,7 +7,7 @@ from evichain.spark.outputs import is_ours, names_anywhere, names_here
 
 
 @pytest.fixture
-def places(spark: SparkSession, tmp_path: Path) -> dict[str, bool]:
+def folders(spark: SparkSession, tmp_path: Path) -> dict[str, bool]:
     """Folders and files, and whether Spark may replace each."""
     spark.range(3).write.parquet(str(tmp_path / "written"))
     for side in ("users", "items"):
@@ -24,9 +24,9 @@ def places(spark: SparkSession, tmp_path: Path) -> dict[str, bool]:
 
 
 def test_what_others_wrote_is_told_apart_here_and_anywhere(
-    spark: SparkSession, places: dict[str, bool]
+    spark: SparkSession, folders: dict[str, bool]
 ) -> None:
     anywhere = names_anywhere(spark)
-    for place, ours in places.items():
-        assert is_ours(names_here, place) is ours
-        assert is_ours(anywhere, f"file://{place}") is ours
+    for folder, ours in folders.items():
+        assert is_ours(names_here, folder) is ours
+        assert is_ours(anywhere, f"file://{folder}") is ours

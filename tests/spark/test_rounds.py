@@ -61,8 +61,8 @@ def test_predictions(
     rows = {(row["user_id"], row["item_id"]): row for row in scores(bulk, pairs).toLocalIterator()}
     assert len(rows) == len(users)
     expected = model.predict(users, items)
-    for place, pair in enumerate(zip(users, items, strict=True)):
-        found, right = rows[pair], expected[place]
+    for position, pair in enumerate(zip(users, items, strict=True)):
+        found, right = rows[pair], expected[position]
         assert found["estimate"] == pytest.approx(right.estimate, abs=1e-4)
         assert found["reason"] == right.reason
         assert (found["std"] is None) == (right.std is None)

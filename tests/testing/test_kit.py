@@ -172,8 +172,8 @@ class Hoarder(Neighbours):
 def spoil(column: str) -> Any:
     def body(self: Neighbours, right: Any, ratings: Ratings, **kwargs: Any) -> Any:
         answer = right(ratings, **kwargs)
-        place = ratings.frame.get_column_index(column)
-        ratings.frame.replace_column(place, ratings.frame[column].reverse())
+        position = ratings.frame.get_column_index(column)
+        ratings.frame.replace_column(position, ratings.frame[column].reverse())
         return answer
 
     return body

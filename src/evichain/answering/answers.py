@@ -102,44 +102,46 @@ def predict(backend: Backend, asker: Asker, items: Sequence[Id]) -> Predictions:
     """How someone would rate items."""
     indices = backend.indices(Side.ITEM, items)
     both = asker.output, backend.outputs(Side.ITEM, indices)
-    places = np.zeros(len(items), np.int64), np.arange(len(items))
+    positions = np.zeros(len(items), np.int64), np.arange(len(items))
     known = np.array([asker.is_guest or asker.index != UNKNOWN]), indices != UNKNOWN
     user = None if asker.is_guest else asker.name
-    return _predictions(backend, both, places, known, ([user] * len(items), items), asker.ignored)
+    return _predictions(
+        backend, both, positions, known, ([user] * len(items), items), asker.ignored
+    )
 
 
 def predict_pairs(backend: Backend, users: Sequence[Id], items: Sequence[Id]) -> Predictions:
     """How users would rate items, pair by pair."""
-    both, places, known, names = [], [], [], []
+    both, positions, known, names = [], [], [], []
     for side, given in zip(Side, (users, items), strict=True):
-        distinct, place = np.unique(backend.indices(side, given), return_inverse=True)
+        distinct, position = np.unique(backend.indices(side, given), return_inverse=True)
         both.append(backend.outputs(side, distinct))
-        places.append(place)
+        positions.append(position)
         known.append(distinct != UNKNOWN)
         own = [None if i == UNKNOWN else backend.identifier(side, i) for i in distinct.tolist()]
-        found = zip(place.tolist(), given, strict=True)
+        found = zip(position.tolist(), given, strict=True)
         names.append([name if own[k] is None else own[k] for k, name in found])
-    return _predictions(backend, both, places, known, names)
+    return _predictions(backend, both, positions, known, names)
 
 
 def _predictions(
     backend: Backend,
     both: Sequence[HeadOutput],
-    places: Sequence[Longs],
+    positions: Sequence[Longs],
     known: Sequence[Any],
     names: Sequence[Sequence[Any]],
     ignored: tuple[Id, ...] = (),
 ) -> Predictions:
-    """Predictions for pairs; `places` are the rows of each pair's user and item in `both`."""
-    found, stds = paired(backend.chain, backend.scale, both, places)
-    has_embedding = [both[side].has_embedding[places[side]] for side in Side]
+    """Predictions for pairs; `positions` are the rows of each pair's user and item in `both`."""
+    found, stds = paired(backend.chain, backend.scale, both, positions)
+    has_embedding = [both[side].has_embedding[positions[side]] for side in Side]
     reasons: list[str | None] = [None] * len(found)
     for k in np.flatnonzero(~(has_embedding[0] & has_embedding[1])).tolist():
         reasons[k] = "; ".join(
             obstacle(
                 side,
                 names[side][k],
-                known=bool(known[side][places[side][k]]),
+                known=bool(known[side][positions[side][k]]),
                 max_depth=backend.policy.max_depth,
             )
             for side in Side

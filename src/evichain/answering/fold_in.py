@@ -98,22 +98,22 @@ class RowSource:
     def root(self, side: Side) -> int:
         return UNKNOWN if side is Side.USER else self.item
 
-    def embeddings(self, side: Side, depth: int, places: Ints) -> Tensor:
-        if places.tolist() == [UNKNOWN]:
+    def embeddings(self, side: Side, depth: int, positions: Ints) -> Tensor:
+        if positions.tolist() == [UNKNOWN]:
             layer = self.stored or user_embedding(self.backend, self.user_row)
         else:
-            layer = self.backend.embeddings(side, depth, places)
+            layer = self.backend.embeddings(side, depth, positions)
         return torch.from_numpy(layer.rows)
 
-    def links(self, side: Side, depth: int, place: int) -> tuple[Ints, Floats]:
-        row = self.user_row if place == UNKNOWN else self.backend.row(side, place)
+    def links(self, side: Side, depth: int, position: int) -> tuple[Ints, Floats]:
+        row = self.user_row if position == UNKNOWN else self.backend.row(side, position)
         found = row_evidence(self.backend, side, row, depth)
         return found.others, found.ratings
 
-    def who(self, side: Side, depth: int, place: int) -> tuple[Id, str, bool]:
-        if place == UNKNOWN:
+    def who(self, side: Side, depth: int, position: int) -> tuple[Id, str, bool]:
+        if position == UNKNOWN:
             return self.name, str(self.name), self.stored is not None
-        found = self.backend.identifier(side, place)
-        slot = self.backend.slots(side, np.array([place], np.int32))[0]
+        found = self.backend.identifier(side, position)
+        slot = self.backend.slots(side, np.array([position], np.int32))[0]
         stored = bool(slot >= 0) and self.backend.policy.stored(depth)
         return found, self.backend.title(found) if side is Side.ITEM else str(found), stored

@@ -65,9 +65,9 @@ def messages(
         norm = np.sqrt(norm * degrees[side.opposite][other])
     level = torch.from_numpy(codes)
     if form.accumulation == "stack":
-        # Each entity has a place for the messages of each level.
-        places, on = (own * levels + codes).astype(np.int32), one_hot(level, levels).float()
-        pairs, order = seen(places, other, (counts[side] * levels, counts[side.opposite]))
+        # Each entity has one row per level for its messages.
+        positions, on = (own * levels + codes).astype(np.int32), one_hot(level, levels).float()
+        pairs, order = seen(positions, other, (counts[side] * levels, counts[side.opposite]))
     else:
         on = up_to(level, levels)
         pairs, order = seen(own, other, (counts[side], counts[side.opposite]))

@@ -114,16 +114,16 @@ def one_pass(
     """Train each user's perceptron on the user's ratings, one by one."""
     for user in range(len(user_ptr) - 1):
         own, bounds = slots[user], thresholds[user]
-        for place in range(user_ptr[user], user_ptr[user + 1]):
-            lo, hi = vote_ptr[items[place]], vote_ptr[items[place] + 1]
+        for position in range(user_ptr[user], user_ptr[user + 1]):
+            lo, hi = vote_ptr[items[position]], vote_ptr[items[position] + 1]
             found = margin(weights[user], own, voters[lo:hi], votes[lo:hi])
             predicted = 0
             while predicted < len(bounds) and found - bounds[predicted] >= 0:
                 predicted += 1
             moved = 0
-            if predicted != codes[place]:
+            if predicted != codes[position]:
                 for r in range(len(bounds)):
-                    side = 1 if codes[place] > r else -1
+                    side = 1 if codes[position] > r else -1
                     if side * (found - bounds[r]) <= 0:
                         bounds[r] -= side
                         moved += side

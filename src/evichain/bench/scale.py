@@ -61,12 +61,12 @@ def bench_scale(
     cache.mkdir(parents=True, exist_ok=True)
     found = []
     for size in sorted(sizes):
-        place = cache / f"{size}-{seed}"
-        kept = [work for work in ("generate", "convert") if _note(place, work).exists()]
-        made = _kept(place, "generate", say, _generate, size, seed, place)
-        graph = _kept(place, "convert", say, _convert, place)
+        base = cache / f"{size}-{seed}"
+        kept = [work for work in ("generate", "convert") if _note(base, work).exists()]
+        made = _kept(base, "generate", say, _generate, size, seed, base)
+        graph = _kept(base, "convert", say, _convert, base)
         say(f"{size:,} ratings: {repeats} steps")
-        steps = in_own_process(_train, place, recipe, dict(changes or {}), seed, repeats)
+        steps = in_own_process(_train, base, recipe, dict(changes or {}), seed, repeats)
         found.append({**made, **graph, **steps, "kept": kept})
     memory = [
         one[f"{work}_peak_bytes"] for one in found for work in ("generate", "convert", "step")
@@ -80,21 +80,21 @@ def bench_scale(
     }
 
 
-def _note(place: Path, name: str) -> Path:
+def _note(base: Path, name: str) -> Path:
     """Where the figures of a piece of work are."""
-    return place / f"{name}.json"
+    return base / f"{name}.json"
 
 
 def _kept(
-    place: Path, name: str, say: Say, work: Callable[..., Figures], *arguments: Any
+    base: Path, name: str, say: Say, work: Callable[..., Figures], *arguments: Any
 ) -> Figures:
     """The figures of a piece of work, done now or found from when it was."""
-    note = _note(place, name)
+    note = _note(base, name)
     if note.exists():
-        say(f"{place.name}: {name}, kept from before with its figures")
+        say(f"{base.name}: {name}, kept from before with its figures")
     else:
-        say(f"{place.name}: {name}")
-        place.mkdir(exist_ok=True)
+        say(f"{base.name}: {name}")
+        base.mkdir(exist_ok=True)
         found = json.dumps(in_own_process(work, *arguments))
         with file_beside(note) as made:
             made.write_text(found + "\n")
@@ -116,8 +116,8 @@ class _Clock:
         }
 
 
-def _generate(size: int, seed: int, place: Path) -> Figures:
-    folder = place / "ratings"
+def _generate(size: int, seed: int, base: Path) -> Figures:
+    folder = base / "ratings"
     shutil.rmtree(folder, ignore_errors=True)  # half of a set, if a run was ended
     clock = _Clock()
     card = Synthetic(size, seed=seed).write(folder)
@@ -125,20 +125,18 @@ def _generate(size: int, seed: int, place: Path) -> Figures:
     return {name: card[name] for name in kept} | clock.figures("generate")
 
 
-def _convert(place: Path) -> Figures:
-    folder = place / "graph"
+def _convert(base: Path) -> Figures:
+    folder = base / "graph"
     shutil.rmtree(folder, ignore_errors=True)
     clock = _Clock()
-    convert_parquet(place / "ratings", folder)
+    convert_parquet(base / "ratings", folder)
     size = sum(path.stat().st_size for path in folder.iterdir())
     return clock.figures("convert") | {"graph_bytes": size}
 
 
-def _train(
-    place: Path, recipe: str, changes: Mapping[str, Any], seed: int, repeats: int
-) -> Figures:
+def _train(base: Path, recipe: str, changes: Mapping[str, Any], seed: int, repeats: int) -> Figures:
     """Train for some steps, as anyone would; they are timed as they come."""
-    graph = Graph.load(place / "graph")
+    graph = Graph.load(base / "graph")
     settings = {"iterations": _WARM_UP + repeats, "validation": 0, "patience": 0, "seed": seed}
     ends = list[tuple[float, float]]()
     model = REC(recipe, **{**changes, **settings}).fit(

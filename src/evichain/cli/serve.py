@@ -237,8 +237,8 @@ def _default_store(model: Path) -> str:
     """A file in the user's data folder, one per model."""
     import platformdirs
 
-    place = model.absolute()
-    mark = blake2b(str(place).encode(), digest_size=4).hexdigest()
+    path = model.absolute()
+    mark = blake2b(str(path).encode(), digest_size=4).hexdigest()
     folder = platformdirs.user_data_path("evichain")
     folder.mkdir(parents=True, exist_ok=True)
-    return str(folder / f"{place.name}-{mark}.db")
+    return str(folder / f"{path.name}-{mark}.db")

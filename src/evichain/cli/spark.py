@@ -195,7 +195,7 @@ class _Job:
         """Write what is made of the ratings in bulk, and say how much it was."""
         settings = _settings(self.conf)
         self._check_apart()
-        place = self._place()
+        output = self._output()
         from evichain.spark.addresses import check_parquet
         from evichain.spark.faults import check_installed, spark_explained
 
@@ -219,10 +219,10 @@ class _Job:
                 ) as bulk,
             ):
                 if self.force:
-                    self._check_ours(names_anywhere(spark), place)
+                    self._check_ours(names_anywhere(spark), output)
                 frames = made(bulk)
                 for name, frame in frames.items():
-                    folder = place if len(frames) == 1 else f"{place}/{name}"
+                    folder = output if len(frames) == 1 else f"{output}/{name}"
                     mode = "overwrite" if self.force else "errorifexists"
                     frame.write.mode(mode).parquet(folder)
                     written[name] = spark.read.parquet(folder).count()
@@ -246,7 +246,7 @@ class _Job:
                     right="Give another name.",
                 )
 
-    def _place(self) -> str:
+    def _output(self) -> str:
         """Where the output goes, as Spark is told; one on this machine is looked at first."""
         local = self.out.removeprefix(_HERE)
         if "://" in local:
@@ -259,8 +259,8 @@ class _Job:
         self._check_ours(names_here, str(path))
         return str(path)
 
-    def _check_ours(self, names: "Names", place: str) -> None:
-        if not is_ours(names, place):
+    def _check_ours(self, names: "Names", output: str) -> None:
+        if not is_ours(names, output):
             raise OutputError(
                 "is a folder that Spark did not write, or no folder",
                 where=self.out,

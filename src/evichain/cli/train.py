@@ -84,7 +84,7 @@ def train(
 
     changes = {"seed": seed, **settings}
     settings_for(recipe, **changes)
-    place = device_named(device)
+    chosen = device_named(device)
     if processes > 1 and not is_worker():
         run_processes(processes, context.find_root().obj, run)
     parts = load_source(data, split, seed, reading)
@@ -98,7 +98,7 @@ def train(
     model = REC(recipe, **changes)
     begun = time.perf_counter()
     try:
-        with process_group_from_environment(place) as group:
+        with process_group_from_environment(chosen) as group:
             model.fit(
                 learned,
                 run=run,
@@ -151,15 +151,15 @@ def train(
         print_json(found)
         return
     title = ", ".join(part for part in (f"REC, recipe {recipe}", data, name) if part)
-    places = {"model": str(out) if out else None, "run": str(run) if run else None}
-    more = {"seen in training": seen or None, **places}
+    outputs = {"model": str(out) if out else None, "run": str(run) if run else None}
+    more = {"seen in training": seen or None, **outputs}
     print_scores(f"{title}, seed {seed}", "REC", found, more)
 
 
 def _check_folders(
     out: Path | None, run: Path | None, *, resume: bool, force: bool, tensorboard: bool
 ) -> None:
-    """Before hours of work, whether its results have a place."""
+    """Check before hours of work that the results can be written."""
     if out is not None:
         check_free(out, force=force, folder=True)
     if run is None:

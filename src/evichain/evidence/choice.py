@@ -41,7 +41,7 @@ def choose(
         keys: of the entities whose rows these are.
         slot: of the opposite side's entities, by index: the prototype's number, or -1.
     """
-    ptr, places = _choose(
+    ptr, positions = _choose(
         int(side),
         depth,
         policy.limit(depth),
@@ -53,7 +53,7 @@ def choose(
         slot,
         *cite(rows, slot),
     )
-    return Evidence(ptr, rows.indices[places], ratings[places])
+    return Evidence(ptr, rows.indices[positions], ratings[positions])
 
 
 @kernel
@@ -74,10 +74,10 @@ def _choose(
     ptr = np.zeros(count + 1, np.int64)
     for row in range(count):
         ptr[row + 1] = ptr[row] + min(limit, indptr[row + 1] - indptr[row])
-    places = np.empty(ptr[count], np.int64)
+    positions = np.empty(ptr[count], np.int64)
     found = 0
     for row in range(count):
-        room = places[found : found + ptr[row + 1] - ptr[row]]
+        room = positions[found : found + ptr[row + 1] - ptr[row]]
         ptr[row] = found
         chosen = select(
             room,
@@ -105,4 +105,4 @@ def _choose(
             chosen = kept
         found += chosen
     ptr[count] = found
-    return ptr, places[:found].copy()
+    return ptr, positions[:found].copy()

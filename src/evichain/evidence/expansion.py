@@ -112,13 +112,13 @@ def intern(keys: Longs, numbers: Ints, key: Int, fresh: int) -> Int:
             numbers[key] = fresh
         return np.int32(numbers[key])
     mask = len(keys) - 1
-    place = np.int64(mix(np.uint64(key)) & np.uint64(mask))
-    while keys[place] != -1:
-        if keys[place] == key:
-            return np.int32(numbers[place])
-        place = (place + 1) & mask
-    keys[place] = key
-    numbers[place] = fresh
+    position = np.int64(mix(np.uint64(key)) & np.uint64(mask))
+    while keys[position] != -1:
+        if keys[position] == key:
+            return np.int32(numbers[position])
+        position = (position + 1) & mask
+    keys[position] = key
+    numbers[position] = fresh
     return np.int32(fresh)
 
 
@@ -177,7 +177,7 @@ def _expand(
     ptr = np.zeros(len(targets) + 1, np.int64)
     entity = np.empty(capacity, np.int32)
     value = np.empty(capacity, np.float32)
-    places = np.empty(widest, np.int64)
+    positions = np.empty(widest, np.int64)
     edges = 0
     for i in range(len(targets)):
         target = targets[i]
@@ -185,7 +185,7 @@ def _expand(
         if only_prototypes and prioritize:
             wanted = min(wanted, cited_ptr[target + 1] - cited_ptr[target])
         found = select(
-            places[:wanted],
+            positions[:wanted],
             seed,
             side,
             target,
@@ -201,11 +201,11 @@ def _expand(
             only_prototypes,
         )
         for k in range(found):
-            place = places[k]
-            if only_prototypes and slot[indices[place]] < 0:
+            position = positions[k]
+            if only_prototypes and slot[indices[position]] < 0:
                 continue
-            entity[edges] = indices[place]
-            code = codes[place]
+            entity[edges] = indices[position]
+            code = codes[position]
             value[edges] = levels[int(code)] if len(levels) > 0 else np.float32(code)
             edges += 1
         ptr[i + 1] = edges

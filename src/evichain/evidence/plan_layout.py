@@ -251,10 +251,10 @@ def _lay_out(
     pair_source, pair_value = np.empty(pairs, np.int32), np.empty(pairs, np.float32)
     for pair in range(pairs):
         e = first_link[pair]
-        place = cursor[source[e]]
+        position = cursor[source[e]]
         cursor[source[e]] += 1
-        renumbered[pair] = place
-        pair_source[place], pair_value[place] = source[e], value[e]
+        renumbered[pair] = position
+        pair_source[position], pair_value[position] = source[e], value[e]
 
     node_ptr = np.zeros(nodes + 1, np.int64)
     link_pair = np.empty(live, np.int32)

@@ -80,11 +80,11 @@ def _cite(indptr: Longs, indices: Ints, slot: Ints, cited_ptr: Longs, cited: Int
     """Write the positions of prototypes; if `cited` is empty, only count into cited_ptr[j + 1]."""
     filling = len(cited) > 0
     for row in range(len(indptr) - 1):
-        place = cited_ptr[row] if filling else 0
+        position = cited_ptr[row] if filling else 0
         for i in range(indptr[row], indptr[row + 1]):
             if slot[indices[i]] >= 0:
                 if filling:
-                    cited[place] = i - indptr[row]
-                place += 1
+                    cited[position] = i - indptr[row]
+                position += 1
         if not filling:
-            cited_ptr[row + 1] = place
+            cited_ptr[row + 1] = position

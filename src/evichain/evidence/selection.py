@@ -5,7 +5,7 @@ a row than it needs. Rows are in hash order, so any window of a row is a uniform
 
 - with the seed STABLE the window begins at the row's start: the k smallest hashes, of
   which a new rating changes at most one;
-- with any other seed it begins at a place drawn from (seed, side, entity, depth), and
+- with any other seed it starts at a position drawn from (seed, side, entity, depth), and
   wraps around.
 """
 
@@ -84,8 +84,8 @@ def selected(
         hidden.with_holdout(pool.holdout),
         False,
     )
-    places = out[:found]
-    return rows.indices[places], pool.graph.scale.decode(rows.codes[places])
+    positions = out[:found]
+    return rows.indices[positions], pool.graph.scale.decode(rows.codes[positions])
 
 
 def hide(
@@ -114,11 +114,11 @@ def hide(
 def _fill(table: Longs, taken: Bytes, users: Ints, items: Ints) -> None:
     for i in range(len(users)):
         key = pair_key(0, np.int64(users[i]), np.int64(items[i]))
-        place = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
-        while table[place] != -1 and table[place] != key:
-            place = (place + 1) & (len(table) - 1)
-        table[place] = key
-        taken[place >> 3] |= np.uint8(1 << (place & 7))
+        position = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
+        while table[position] != -1 and table[position] != key:
+            position = (position + 1) & (len(table) - 1)
+        table[position] = key
+        taken[position >> 3] |= np.uint8(1 << (position & 7))
 
 
 @kernel
@@ -133,11 +133,11 @@ def _is_hidden(hidden: Hidden, side: int, entity: int, other: int) -> bool:
         return True
     if len(table) == 0:
         return False
-    place = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
-    while (hidden.taken[place >> 3] >> (place & 7)) & 1:
-        if table[place] == key:
+    position = np.int64(mix(np.uint64(key)) & np.uint64(len(table) - 1))
+    while (hidden.taken[position >> 3] >> (position & 7)) & 1:
+        if table[position] == key:
             return True
-        place = (place + 1) & (len(table) - 1)
+        position = (position + 1) & (len(table) - 1)
     return False
 
 
@@ -175,7 +175,7 @@ def select(
     hidden: Hidden,
     prototypes_only: bool,
 ) -> int:
-    """Write the places of the evidence into `out`, as many as it holds; return how many.
+    """Write the positions of the evidence into `out`, until it is full; return how many.
 
     `slot`, `cited_ptr` and `cited` are those of the opposite side's prototypes.
     `prototypes_only` skips all others, if the caller would drop them.
@@ -190,9 +190,9 @@ def select(
         for i in range(first + start, first + start + count):
             if found == limit:
                 return found
-            place = indptr[entity] + cited[i if i < first + count else i - count]
-            if not _is_hidden(hidden, side, entity, indices[place]):
-                out[found] = place
+            position = indptr[entity] + cited[i if i < first + count else i - count]
+            if not _is_hidden(hidden, side, entity, indices[position]):
+                out[found] = position
                 found += 1
         if prototypes_only:
             return found
@@ -201,12 +201,12 @@ def select(
     for i in range(first + start, first + start + count):
         if found == limit:
             return found
-        place = i if i < first + count else i - count
-        other = indices[place]
+        position = i if i < first + count else i - count
+        other = indices[position]
         # First, because on large data hardly any entity is in the sample.
         if not belongs(hidden.entity_sample, 1 - side, other) or (prioritize and slot[other] >= 0):
             continue
         if not _is_hidden(hidden, side, entity, other):
-            out[found] = place
+            out[found] = position
             found += 1
     return found

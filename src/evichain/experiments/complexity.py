@@ -193,10 +193,10 @@ def _draw(results: Results, figure: "Figure") -> None:
         titles = [f"{data}, max depth {depth}" for depth in shown]
         for axes, depth in zip(panels(row, titles), shown, strict=True):
             at = found.where(depth=depth)
-            for place, controls in enumerate(CONTROLS):
+            for position, controls in enumerate(CONTROLS):
                 for shift, (cache, name, _, colour) in zip(_SHIFTS, BARS, strict=True):
                     height = _figure(at, controls, cache, name)
-                    axes.bar(place + shift, height, 0.17, color=colour)
+                    axes.bar(position + shift, height, 0.17, color=colour)
             if axes.dataLim.y1 > 0:  # where everybody is a prototype, nothing is generated
                 axes.set_yscale("log")
             plain_numbers(axes)

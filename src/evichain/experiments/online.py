@@ -165,8 +165,8 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
 
 def _without(ratings: Ratings, known: Ratings) -> Ratings:
     """The ratings that are not known yet."""
-    place = ratings.frame.with_row_index("row")
-    rows = place.join(known.frame, on=_COLUMNS, how="anti", maintain_order="left")["row"]
+    numbered = ratings.frame.with_row_index("row")
+    rows = numbered.join(known.frame, on=_COLUMNS, how="anti", maintain_order="left")["row"]
     return ratings.take(rows.to_numpy())
 
 

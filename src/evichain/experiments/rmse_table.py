@@ -136,20 +136,20 @@ def _draw(results: Results, figure: "Figure") -> None:
     systems = _ordered(results)
     labels = [NAMES.get(system, system).replace("`", "") for system in systems]
     for axes, found in by_data(results, figure):
-        for place, system in enumerate(systems):
+        for position, system in enumerate(systems):
             for split, shift, style in ((OURS, -0.14, "full"), (THEIRS, 0.14, "none")):
                 at = found.where(system=system, split=split)
                 colour = COLOURS.get(system, MUTED)
                 axes.plot(
                     at.values("rmse"),
-                    [place + shift] * len(at),
+                    [position + shift] * len(at),
                     "o",
                     color=colour,
                     fillstyle=style,
                 )
                 paper = published(system, split, at.cells[0]["paper_name"]) if len(at) else None
                 if paper is not None:
-                    axes.plot(paper, place + shift, "|", color=REPORTED, markersize=13, mew=2.5)
+                    axes.plot(paper, position + shift, "|", color=REPORTED, markersize=13, mew=2.5)
         axes.set_yticks(range(len(systems)), labels)
         # The same rows in every panel, also where few were measured.
         axes.set_ylim(len(systems) - 0.5, -0.5)

@@ -108,7 +108,7 @@ def run(
     cells = list(experiment.cells(request))
     for cell in cells if anew else ():
         if request.asks_for(cell.system):
-            _place(kept, name, cell).unlink(missing_ok=True)
+            _position(kept, name, cell).unlink(missing_ok=True)
     cells = [cell for cell in cells if request.asks_for(cell.system) or _kept(kept, name, cell)]
     found, measured = [], 0
     for number, cell in enumerate(cells, 1):
@@ -158,14 +158,14 @@ def run(
     return Outcome(name, document, page, files, measured)
 
 
-def _place(folder: Path, name: str, cell: Cell) -> Path:
+def _position(folder: Path, name: str, cell: Cell) -> Path:
     return folder / f"{key_of(cell.identity(name, __version__))}.json"
 
 
 def _kept(folder: Path, name: str, cell: Cell) -> Measured | None:
     """What a cell found before; None if it did not, or if that was cut off or is of another."""
     try:
-        saved = json.loads(_place(folder, name, cell).read_text("utf-8"))
+        saved = json.loads(_position(folder, name, cell).read_text("utf-8"))
         if saved["of"] != cell.identity(name, __version__):
             return None
         return Measured(saved["of"], saved["found"], saved["seconds"])
@@ -180,7 +180,7 @@ def _measure(folder: Path, name: str, cell: Cell, *, progress: bool) -> Measured
     seconds = round(time.perf_counter() - begun, 3)
     saved = {"of": identity, "found": found, "seconds": seconds}
     text = json.dumps(saved, indent=1, allow_nan=False)
-    _write(_place(folder, name, cell), text + "\n")
+    _write(_position(folder, name, cell), text + "\n")
     # As it will be read: JSON knows no tuples, and no keys but text.
     return Measured(identity, json.loads(text)["found"], seconds)
 

@@ -142,7 +142,7 @@ def _sizes(results: Results) -> list[Results]:
     """What all seeds found of each system, data set and share, smaller data first."""
     kinds = dict.fromkeys((cell["system"], cell["data"], cell["share"]) for cell in results)
     found = [results.where(system=s, data=data, share=share) for s, data, share in kinds]
-    order = {system: place for place, system in enumerate(SYSTEMS)}
+    order = {system: position for position, system in enumerate(SYSTEMS)}
     return sorted(found, key=lambda at: (order[at.cells[0]["system"]], at.cells[0]["ratings"]))
 
 

@@ -23,13 +23,14 @@ from evichain.ratings.side import Side
 def additive_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
     """The trace of a prediction, each piece with its part of the estimate."""
     tracer = _AdditiveTracer(chain, source, pieces, depth)
-    places = [source.root(side) for side in Side]
+    positions = [source.root(side) for side in Side]
     roots = [
-        source.embeddings(side, 0, np.array([places[side]], np.int32))[0].detach() for side in Side
+        source.embeddings(side, 0, np.array([positions[side]], np.int32))[0].detach()
+        for side in Side
     ]
     estimate = float(roots[0] @ roots[1])
     user, item = (
-        tracer.piece(side, 0, places[side], roots[side.opposite] / 2, None, estimate / 2, 0.0)
+        tracer.piece(side, 0, positions[side], roots[side.opposite] / 2, None, estimate / 2, 0.0)
         for side in Side
     )
     return Trace(user, item, estimate)

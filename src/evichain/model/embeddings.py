@@ -40,16 +40,16 @@ def embeddings(
     out = np.zeros((len(entities), size), np.float32)
     possible = np.zeros(len(entities), np.bool_)
     nobody = np.empty(0, np.int32)
-    for places in _chunks(chain, pool, policy, side, entities, depth):
-        chunk = entities[places]
+    for positions in _chunks(chain, pool, policy, side, entities, depth):
+        chunk = entities[positions]
         asked = (chunk, nobody) if side is Side.USER else (nobody, chunk)
         plan = make_plan(pool, policy, *asked, seed=seed, depth=depth)
         with torch.inference_mode():
             rows = chain.embed(plan)[side].numpy()
         at = plan.rows[side]
         has_embedding = at >= 0
-        out[places[has_embedding]] = rows[at[has_embedding]]
-        possible[places] = has_embedding
+        out[positions[has_embedding]] = rows[at[has_embedding]]
+        possible[positions] = has_embedding
     return out, possible
 
 
@@ -99,14 +99,14 @@ def _layer(
     needed = np.zeros(len(pool.graph.ids[side.opposite]), np.bool_)
     for chunk in chunks:
         needed[evidence(chunk).others] = True
-    others, place = _numbered(needed)
+    others, position = _numbered(needed)
     below = _layer(chain, pool, policy, side.opposite, others, seed, depth + 1)
     for chunk in chunks:
         links = evidence(chunk)
         met = np.zeros(len(needed), np.bool_)
         met[links.others] = True
         named, number = _numbered(met)
-        at = place[named]
+        at = position[named]
         made = generated(
             chain,
             side,

@@ -26,15 +26,15 @@ class EvidenceSource(Protocol):
         """The position, at depth 0, of the user or the item of the prediction."""
         ...
 
-    def embeddings(self, side: Side, depth: int, places: Ints) -> Tensor:
+    def embeddings(self, side: Side, depth: int, positions: Ints) -> Tensor:
         """The embeddings at these positions, one per row."""
         ...
 
-    def links(self, side: Side, depth: int, place: int) -> tuple[Ints, Floats]:
+    def links(self, side: Side, depth: int, position: int) -> tuple[Ints, Floats]:
         """The positions of an embedding's evidence one depth below, and the ratings."""
         ...
 
-    def who(self, side: Side, depth: int, place: int) -> tuple[Id, str, bool]:
+    def who(self, side: Side, depth: int, position: int) -> tuple[Id, str, bool]:
         """The id and the title of an embedding's entity, and whether the embedding is stored."""
         ...
 
@@ -54,14 +54,14 @@ class PlanSource:
     def root(self, side: Side) -> int:
         return int(self.plan.rows[side][0])
 
-    def embeddings(self, side: Side, depth: int, places: Ints) -> Tensor:
-        return self.rows[depth, side][torch.from_numpy(places)]
+    def embeddings(self, side: Side, depth: int, positions: Ints) -> Tensor:
+        return self.rows[depth, side][torch.from_numpy(positions)]
 
-    def links(self, side: Side, depth: int, place: int) -> tuple[Ints, Floats]:
+    def links(self, side: Side, depth: int, position: int) -> tuple[Ints, Floats]:
         block = self.plan.blocks[depth, side]
         layout = block.layout
         assert layout is not None
-        node = place - len(block.prototypes)
+        node = position - len(block.prototypes)
         left_out = -1
         if node >= len(block.entities):
             variant = node - len(block.entities)
@@ -70,13 +70,13 @@ class PlanSource:
         pairs = pairs[pairs != left_out]
         return layout.pair_source[pairs], layout.pair_value[pairs]
 
-    def who(self, side: Side, depth: int, place: int) -> tuple[Id, str, bool]:
+    def who(self, side: Side, depth: int, position: int) -> tuple[Id, str, bool]:
         block = self.plan.blocks[depth, side]
-        stored = place < len(block.prototypes)
+        stored = position < len(block.prototypes)
         if stored:
-            found = self.pool.ids[side][int(block.prototypes[place])]
+            found = self.pool.ids[side][int(block.prototypes[position])]
         else:
-            node = place - len(block.prototypes)
+            node = position - len(block.prototypes)
             if node >= len(block.entities):
                 node = int(block.variant_node[node - len(block.entities)])
             found = self.pool.graph.ids[side][int(block.entities[node])]

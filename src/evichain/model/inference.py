@@ -36,11 +36,11 @@ class HeadOutput:
     has_embedding: Flags
     answerable: Flags
 
-    def stds(self, others: "HeadOutput", places: Longs | None = None) -> Floats | None:
+    def stds(self, others: "HeadOutput", positions: Longs | None = None) -> Floats | None:
         """The predicted stds between the first of these and each, or some, of the others."""
         if self.log_stds is None or others.log_stds is None:
             return None
-        log_stds = others.log_stds if places is None else others.log_stds[places]
+        log_stds = others.log_stds if positions is None else others.log_stds[positions]
         found: Floats = np.exp(self.log_stds[0] + log_stds)
         return found
 
@@ -100,33 +100,33 @@ def estimates(
     Returns the estimates, the deviations expected of them (None without doubt), and which
     users and which items there are.
     """
-    both, places = [], []
+    both, positions = [], []
     for side in Side:
-        distinct, place = np.unique(pairs[side], return_inverse=True)
+        distinct, position = np.unique(pairs[side], return_inverse=True)
         both.append(head_outputs(chain, pool, policy, side, distinct, seed=seed))
-        places.append(place)
-    found, stds = paired(chain, pool.graph.scale, both, places)
-    has_embedding = tuple(both[side].has_embedding[places[side]] for side in Side)
+        positions.append(position)
+    found, stds = paired(chain, pool.graph.scale, both, positions)
+    has_embedding = tuple(both[side].has_embedding[positions[side]] for side in Side)
     return found, stds, (has_embedding[0], has_embedding[1])
 
 
 def paired(
-    chain: Chain, scale: Scale, both: Sequence[HeadOutput], places: Sequence[Longs]
+    chain: Chain, scale: Scale, both: Sequence[HeadOutput], positions: Sequence[Longs]
 ) -> tuple[Floats, Floats | None]:
     """The prediction for each pair of a user and an item, given by position.
 
     Returns the estimates and their predicted stds (None if not predicted).
     """
-    out = np.empty(len(places[0]), np.float32)
+    out = np.empty(len(positions[0]), np.float32)
     for start in range(0, len(out), _PAIRS):
         chunk = slice(start, start + _PAIRS)
-        left, right = (both[side].vectors[places[side][chunk]] for side in Side)
+        left, right = (both[side].vectors[positions[side][chunk]] for side in Side)
         out[chunk] = np.einsum("ij,ij->i", left, right)
-    answerable = [both[side].answerable[places[side]] for side in Side]
+    answerable = [both[side].answerable[positions[side]] for side in Side]
     out[~(answerable[0] & answerable[1])] = chain.mean.item()
     if chain.head.bounded:
         out = scale.within(out)
     stds = None
     if both[0].log_stds is not None and both[1].log_stds is not None:
-        stds = np.exp(both[0].log_stds[places[0]] + both[1].log_stds[places[1]])
+        stds = np.exp(both[0].log_stds[positions[0]] + both[1].log_stds[positions[1]])
     return out, stds

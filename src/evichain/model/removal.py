@@ -73,17 +73,17 @@ class _RemovalTracer:
         self,
         side: Side,
         depth: int,
-        place: int,
+        position: int,
         upward: _Upward,
         rating: float | None,
         contribution: float,
     ) -> Piece:
         """The piece at a position; `upward` computes the estimate from its embedding."""
-        identifier, title, prototype = self.source.who(side, depth, place)
+        identifier, title, prototype = self.source.who(side, depth, position)
         shown: tuple[Piece, ...] = ()
         others = 0
         if not prototype:
-            shown, others = self._evidence(side, depth, place, upward)
+            shown, others = self._evidence(side, depth, position, upward)
         return Piece(
             side=side,
             id=identifier,
@@ -97,24 +97,24 @@ class _RemovalTracer:
         )
 
     def _evidence(
-        self, side: Side, depth: int, place: int, upward: _Upward
+        self, side: Side, depth: int, position: int, upward: _Upward
     ) -> tuple[tuple[Piece, ...], int]:
         """The pieces of evidence whose removal changes most, and how many more there are."""
-        places, ratings = self.source.links(side, depth, place)
-        if depth >= self.deepest or not self.pieces or not len(places):
-            return (), len(places)
-        below = self.source.embeddings(side.opposite, depth + 1, places)
+        positions, ratings = self.source.links(side, depth, position)
+        if depth >= self.deepest or not self.pieces or not len(positions):
+            return (), len(positions)
+        below = self.source.embeddings(side.opposite, depth + 1, positions)
         evidence = Alternatives(self.chain.generator(side, depth), below, ratings)
         gone = [upward.gone]
-        if len(places) > 1:
-            gone = upward.instead(evidence.without(np.arange(len(places)))).tolist()
+        if len(positions) > 1:
+            gone = upward.instead(evidence.without(np.arange(len(positions)))).tolist()
         amounts = self.whole - torch.tensor(gone)
         order = torch.argsort(amounts.abs(), descending=True, stable=True).tolist()
         shown = tuple(
             self.piece(
                 side.opposite,
                 depth + 1,
-                int(places[k]),
+                int(positions[k]),
                 _Upward(
                     lambda rows, k=k: upward.instead(evidence.with_another(k, rows)),  # type: ignore[misc]
                     gone[k],
@@ -124,7 +124,7 @@ class _RemovalTracer:
             )
             for k in order[: self.pieces]
         )
-        return shown, len(places) - len(shown)
+        return shown, len(positions) - len(shown)
 
 
 @dataclass(frozen=True)

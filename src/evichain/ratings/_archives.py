@@ -41,15 +41,15 @@ class _Readable(Protocol):
 class Files:
     """The files of a folder or of a zip archive, by name, each as a plain file when asked for."""
 
-    def __init__(self, place: Path, temporary: Path, archive: zipfile.ZipFile | None) -> None:
-        self.place = place
+    def __init__(self, root: Path, temporary: Path, archive: zipfile.ZipFile | None) -> None:
+        self.root = root
         self._temporary = temporary
         self._archive = archive
 
     def names(self) -> list[str]:
         """All files, hidden ones and those that systems leave behind excepted."""
         if self._archive is None:
-            names = [path.name for path in self.place.iterdir() if path.is_file()]
+            names = [path.name for path in self.root.iterdir() if path.is_file()]
         else:
             names = [info.filename for info in self._archive.infolist() if not info.is_dir()]
         hidden = (".", "__MACOSX")
@@ -61,18 +61,18 @@ class Files:
 
     def __contains__(self, name: str) -> bool:
         if self._archive is None:
-            return (self.place / name).is_file()
+            return (self.root / name).is_file()
         return name in self._archive.NameToInfo
 
     def said(self, name: str) -> str:
         """The file as named in messages."""
         if self._archive is None:
-            return str(self.place / name)
-        return f"{self.place} ({name})"
+            return str(self.root / name)
+        return f"{self.root} ({name})"
 
     def plain(self, name: str) -> Path:
         """A plain file with the content of `name`, good until the files are closed."""
-        path = self.place / name
+        path = self.root / name
         if self._archive is not None:
             path = self._unzip(name)
         packing = packing_of(path)

@@ -167,7 +167,7 @@ def open_parquet(
 
 def _parts(files: Files) -> list[str]:
     """The files part-*.parquet of a folder, such as Spark writes: together they are a table."""
-    names = files.names() if files.place.is_dir() else []
+    names = files.names() if files.root.is_dir() else []
     return [name for name in names if fnmatch(name, "part-*.parquet")]
 
 
@@ -176,7 +176,7 @@ def _scan_parts(files: Files, parts: list[str], wanted: Wanted) -> tuple[Path, R
         # One by one, so that the message names the part that is not Parquet.
         _scan(files, part, wanted)
     plain = [files.plain(part) for part in parts]
-    return plain[0], scan_parquet(plain, str(files.place), wanted)
+    return plain[0], scan_parquet(plain, str(files.root), wanted)
 
 
 def choose(files: Files) -> str:
@@ -194,7 +194,7 @@ def choose(files: Files) -> str:
             return str(_only(same, files))
     raise DataError(
         "no ratings in it",
-        where=str(files.place),
+        where=str(files.root),
         right=f"It should hold one of {', '.join(_KNOWN)}, a .inter file or one ratings file.",
     )
 
@@ -204,7 +204,7 @@ def _only(paths: list[PurePosixPath], files: Files) -> PurePosixPath:
         listed = ", ".join(map(str, paths[:5])) + (" …" if len(paths) > 5 else "")
         raise DataError(
             f"several files could hold the ratings: {listed}",
-            where=str(files.place),
+            where=str(files.root),
             right="Give the path of one file, or name the right one ratings.csv.",
         )
     return paths[0]

@@ -94,10 +94,10 @@ def _scatter(
     own: Ints, other: Ints, codes: Codes, cursor: Longs, indices: Ints, stored: Codes
 ) -> None:
     for i in range(len(own)):
-        place = cursor[own[i]]
-        cursor[own[i]] = place + 1
-        indices[place] = other[i]
-        stored[place] = codes[i]
+        position = cursor[own[i]]
+        cursor[own[i]] = position + 1
+        indices[position] = other[i]
+        stored[position] = codes[i]
 
 
 @kernel
@@ -142,13 +142,13 @@ def _merge(
         i, i_stop = a_ptr[row], a_ptr[row + 1]
         j, j_stop = b_ptr[row], b_ptr[row + 1]
         start = indptr[row] if filling else 0
-        place = start
+        position = start
         key = own_keys[row]
         if j == j_stop:
             if filling:
-                indices[place : place + i_stop - i] = a_idx[i:i_stop]
-                codes[place : place + i_stop - i] = a_code[i:i_stop]
-            place += i_stop - i
+                indices[position : position + i_stop - i] = a_idx[i:i_stop]
+                codes[position : position + i_stop - i] = a_code[i:i_stop]
+            position += i_stop - i
             i = i_stop
         while i < i_stop or j < j_stop:
             a_hash = pair_hash(side, key, other_keys[a_idx[i]]) if i < i_stop else np.uint64(0)
@@ -158,12 +158,12 @@ def _merge(
                 if i < i_stop and a_idx[i] == b_idx[j]:
                     i += 1
                 if filling:
-                    indices[place], codes[place] = b_idx[j], b_code[j]
+                    indices[position], codes[position] = b_idx[j], b_code[j]
                 j += 1
             else:
                 if filling:
-                    indices[place], codes[place] = a_idx[i], a_code[i]
+                    indices[position], codes[position] = a_idx[i], a_code[i]
                 i += 1
-            place += 1
+            position += 1
         if not filling:
-            indptr[row + 1] = place - start
+            indptr[row + 1] = position - start

@@ -107,7 +107,7 @@ class Synthetic:
 
     @cached_property
     def item_traits(self) -> Doubles:
-        """Bias and place of each item."""
+        """Bias and taste vector of each item."""
         traits = normals(self._seed(_ITEM), self.items, 1 + self.rank)
         traits[:, 0] *= ITEM_BIAS
         traits[:, 1:] *= TASTE / math.sqrt(max(self.rank, 1))
@@ -189,7 +189,7 @@ def _pick(
 ) -> None:
     """Draw each user's items by popularity, each at most once."""
     taken = np.full(len(chance), -1, np.int32)
-    place = 0
+    position = 0
     for number in range(len(users)):
         user, key = users[number], mix(seed ^ np.uint64(users[number]))
         missing, draw = degrees[number], np.uint64(0)
@@ -201,8 +201,8 @@ def _pick(
                 found = np.int64(alias[found])
             if taken[found] != user:
                 taken[found] = user
-                owner[place], item[place] = user, found
-                place += 1
+                owner[position], item[position] = user, found
+                position += 1
                 missing -= 1
 
 
@@ -243,9 +243,9 @@ def at(table: Doubles, values: Doubles) -> Doubles:
     """A table of `after_rounding` at these values, read between its entries."""
     out = np.empty(len(values))
     for i in range(len(values)):
-        place = min(max((values[i] - LOWEST) / STEP, 0.0), len(table) - 1.001)
-        low = int(place)
-        out[i] = table[low] + (table[low + 1] - table[low]) * (place - low)
+        position = min(max((values[i] - LOWEST) / STEP, 0.0), len(table) - 1.001)
+        low = int(position)
+        out[i] = table[low] + (table[low + 1] - table[low]) * (position - low)
     return out
 
 
@@ -256,8 +256,8 @@ def after_rounding(noise: float) -> tuple[Doubles, Doubles]:
     """
     levels = np.arange(1, 11) / 2
     bounds = (levels[1:] + levels[:-1]) / 2
-    places = np.arange(LOWEST, _HIGHEST, STEP)
-    away = (bounds - places[:, np.newaxis]) / max(noise, 1e-9)
+    positions = np.arange(LOWEST, _HIGHEST, STEP)
+    away = (bounds - positions[:, np.newaxis]) / max(noise, 1e-9)
     below = np.vectorize(math.erf)(away / math.sqrt(2)) / 2 + 0.5
     chances = np.diff(below, axis=1, prepend=0.0, append=1.0)
     mean = chances @ levels

@@ -45,7 +45,7 @@ def overlap(address: str, source: str) -> bool:
     """
     if source.startswith(TABLE):
         return False
-    (scheme, host, path), (other_scheme, other_host, other) = map(_place, (address, source))
+    (scheme, host, path), (other_scheme, other_host, other) = map(_position, (address, source))
     if scheme != other_scheme or (host and other_host and host != other_host):
         return False
     return all(
@@ -54,7 +54,7 @@ def overlap(address: str, source: str) -> bool:
     )
 
 
-def _place(address: str) -> tuple[str, str, tuple[str, ...]]:
+def _position(address: str) -> tuple[str, str, tuple[str, ...]]:
     """The scheme and the host of an address, and the parts of its path."""
     found = urlsplit(address)
     scheme = found.scheme if "://" in address or found.scheme == "file" else ""

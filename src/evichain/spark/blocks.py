@@ -57,7 +57,7 @@ class EntityBlock:
         """The block of all links in a table (see `limit_links`)."""
         links = limit_links(shared, side, table)
         named, indices = np.unique(links.indices, return_inverse=True)
-        ratings = whole(table[RATING]).to_numpy(zero_copy_only=False)[links.places]
+        ratings = whole(table[RATING]).to_numpy(zero_copy_only=False)[links.positions]
         return cls(
             ids=links.ids,
             sources=links.others.take(pa.array(named)),
@@ -102,8 +102,8 @@ class EntityBlock:
         """The embeddings of the block's entities at a depth.
 
         Args:
-            sent: embeddings of sources one depth below, by `place`; None at the deepest generated
-                depth, where the sources are stored prototypes.
+            sent: embeddings of sources one depth below, by `position`; None at the deepest
+                generated depth, where the sources are stored prototypes.
         """
         chain, policy = shared.chain, shared.policy
         if depth >= policy.max_depth:
@@ -116,8 +116,8 @@ class EntityBlock:
                 np.zeros((len(self.sources), width), np.float32),
                 np.zeros(len(self.sources), np.bool_),
             )
-            places = whole(sent["place"]).to_numpy(zero_copy_only=False)
-            below.rows[places], below.has_embedding[places] = from_bytes(sent["row"], width)
+            positions = whole(sent["position"]).to_numpy(zero_copy_only=False)
+            below.rows[positions], below.has_embedding[positions] = from_bytes(sent["row"], width)
         rows, slots = Rows(self.ptr, self.indices, self.ratings), (self.slots, self.source_slots)
         return layer(chain, policy, side, depth, rows, self.ratings, self.keys, slots, below)
 

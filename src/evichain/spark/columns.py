@@ -26,7 +26,7 @@ def keys_of(ids: pa.Array) -> Keys:
     return np.fromiter(map(stable_key, ids.to_pylist()), np.uint64, len(ids))
 
 
-def places_among(column: pa.ChunkedArray, ids: pa.Array) -> Ints:
+def positions_among(column: pa.ChunkedArray, ids: pa.Array) -> Ints:
     """The index of each id of a column among distinct ids; -1 if it is not there."""
     found = pc.fill_null(pc.index_in(whole(column), value_set=ids), -1)
     return np.asarray(whole(found).to_numpy(zero_copy_only=False), np.int32)

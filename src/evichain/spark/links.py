@@ -21,7 +21,7 @@ OWN, OTHER, RATING, TIME = "own", "other", "rating", "time"
 
 
 class EvidenceLinks(NamedTuple):
-    """Rows in hash order: row i holds `places[ptr[i]:ptr[i + 1]]` of a table.
+    """Rows in hash order: row i holds `positions[ptr[i]:ptr[i + 1]]` of a table.
 
     Attributes:
         ids, others: the distinct ids of the entities, and of their evidence.
@@ -36,7 +36,7 @@ class EvidenceLinks(NamedTuple):
     others: pa.Array
     other_slots: Ints
     ptr: Longs
-    places: Longs
+    positions: Longs
     indices: Ints
 
 
@@ -51,8 +51,8 @@ def limit_links(shared: Shared, side: Side, table: pa.Table) -> EvidenceLinks:
     other, others = numbered(table[OTHER])
     keys, other_keys = keys_of(ids), keys_of(others)
     # Row numbers of the table instead of rating codes.
-    places: Any = np.arange(len(own))
-    rows = build_rows(int(side), own, other, places, keys, other_keys)
+    positions: Any = np.arange(len(own))
+    rows = build_rows(int(side), own, other, positions, keys, other_keys)
     ratings = whole(table[RATING]).to_numpy(zero_copy_only=False)
     times = np.zeros(len(own), np.int64)
     if TIME in table.column_names:
@@ -75,7 +75,7 @@ def limit_links(shared: Shared, side: Side, table: pa.Table) -> EvidenceLinks:
 def _limit(
     indptr: Longs,
     indices: Ints,
-    places: Longs,
+    positions: Longs,
     ratings: Floats,
     times: Longs,
     slot: Ints,
@@ -88,14 +88,14 @@ def _limit(
         met = prototypes = 0
         i = indptr[row]
         while i < indptr[row + 1]:
-            other, best = indices[i], places[i]
+            other, best = indices[i], positions[i]
             i += 1
             # The same pair has the same hash, and so comes next.
             while i < indptr[row + 1] and indices[i] == other:
-                place = places[i]
-                later = times[place] > times[best]
-                if later or (times[place] == times[best] and ratings[place] > ratings[best]):
-                    best = place
+                position = positions[i]
+                later = times[position] > times[best]
+                if later or (times[position] == times[best] and ratings[position] > ratings[best]):
+                    best = position
                 i += 1
             prototype = slot[other] >= 0
             if met < limit or (prototype and prototypes < limit):

@@ -14,7 +14,7 @@ from evichain.answering.lists import lists as best
 from evichain.model.inference import HeadOutput, read
 from evichain.ratings.columns import ITEM, USER
 from evichain.ratings.side import Side
-from evichain.spark.columns import from_bytes, places_among, whole
+from evichain.spark.columns import from_bytes, positions_among, whole
 from evichain.spark.rounds import Bulk
 from evichain.spark.shared import Shared
 
@@ -100,7 +100,7 @@ def _lists(shared: Shared, left: pa.Table, right: pa.Table, n: int) -> Iterator[
     right = right.sort_by(ITEM)
     users, items = _outputs(shared, Side.USER, asking), _outputs(shared, Side.ITEM, right)
     names, titles = whole(asking[USER]), whole(right[ITEM])
-    who, what = places_among(seen[USER], names), places_among(seen[ITEM], titles)
+    who, what = positions_among(seen[USER], names), positions_among(seen[ITEM], titles)
     kept = (who >= 0) & (what >= 0)
     order = np.argsort(who[kept], kind="stable")
     pairs = who[kept][order].astype(np.int64), what[kept][order]

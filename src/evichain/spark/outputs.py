@@ -13,25 +13,25 @@ Names = Callable[[str], "list[str] | None"]
 _WRITTEN = "_SUCCESS"
 
 
-def is_ours(names: Names, place: str) -> bool:
+def is_ours(names: Names, folder: str) -> bool:
     """Whether a folder is empty or holds only what Spark wrote.
 
     >>> folders = {"a": ["part-0", "_SUCCESS"], "b": ["thesis.tex"], "c": ["users"]}
     >>> names = {**folders, "c/users": ["_SUCCESS"]}.get
-    >>> [is_ours(names, place) for place in "abc"]
+    >>> [is_ours(names, folder) for folder in "abc"]
     [True, False, True]
     """
-    found = names(place)
+    found = names(folder)
     if found is None:
         return False
     if _WRITTEN in found:
         return all(name.lstrip(".").startswith(("part-", _WRITTEN)) for name in found)
-    return all(name in ("users", "items") and is_ours(names, f"{place}/{name}") for name in found)
+    return all(name in ("users", "items") and is_ours(names, f"{folder}/{name}") for name in found)
 
 
-def names_here(place: str) -> list[str] | None:
+def names_here(folder: str) -> list[str] | None:
     """The names in a local folder."""
-    path = Path(place)
+    path = Path(folder)
     if not path.is_dir():
         return None if path.exists() else []
     return [entry.name for entry in path.iterdir()]
@@ -45,8 +45,8 @@ def names_anywhere(spark: "SparkSession") -> Names:
     hadoop = context._jvm.org.apache.hadoop.fs
     settings = context._jsc.hadoopConfiguration()
 
-    def names(place: str) -> list[str] | None:
-        path = hadoop.Path(place)
+    def names(folder: str) -> list[str] | None:
+        path = hadoop.Path(folder)
         system = path.getFileSystem(settings)
         if not system.exists(path):
             return []

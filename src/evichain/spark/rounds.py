@@ -70,7 +70,7 @@ class Bulk:
         below = self.embeddings(side.opposite, depth + 1).where(F.col("row").isNotNull())
         wanted = self._wanted(side, depth)
         # Neither table may be broadcast, even if Spark estimates that it is small.
-        arrived = wanted.join(below.hint("merge"), "id").select("block", "place", "row")
+        arrived = wanted.join(below.hint("merge"), "id").select("block", "position", "row")
         return self._made(side, depth, arrived)
 
     def close(self) -> None:
@@ -86,13 +86,13 @@ class Bulk:
 
         def wanted(batches: Batches) -> Batches:
             for number, block in _blocks(batches):
-                places = pa.array(block.needed(sent.value.policy, side, depth))
-                numbers = pa.array([number] * len(places), pa.int32())
+                positions = pa.array(block.needed(sent.value.policy, side, depth))
+                numbers = pa.array([number] * len(positions), pa.int32())
                 yield pa.RecordBatch.from_arrays(
-                    [numbers, places, block.sources.take(places)], ["block", "place", "id"]
+                    [numbers, positions, block.sources.take(positions)], ["block", "position", "id"]
                 )
 
-        schema = f"block int, place int, id {self.source.id_type(side.opposite)}"
+        schema = f"block int, position int, id {self.source.id_type(side.opposite)}"
         return self.evidence[side].mapInArrow(wanted, schema)
 
     def _made(self, side: Side, depth: int, arrived: "DataFrame | None" = None) -> "DataFrame":
@@ -135,7 +135,7 @@ def _evidence(
         for table in _gathered(batches):
             links = limit_links(sent.value, side, table)
             numbers = (links.keys % blocks).astype("int32").repeat(links.ptr[1:] - links.ptr[:-1])
-            kept = table.take(pa.array(links.places))
+            kept = table.take(pa.array(links.positions))
             yield from kept.add_column(0, "block", pa.array(numbers)).to_batches()
 
     def built(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
@@ -167,6 +167,6 @@ def _gathered(batches: Batches) -> Iterator[pa.Table]:
 
 def _blocks(batches: Batches) -> Iterator[tuple[int, EntityBlock]]:
     for batch in batches:
-        for place in range(batch.num_rows):
-            row = batch.slice(place, 1)
+        for position in range(batch.num_rows):
+            row = batch.slice(position, 1)
             yield row.column("block")[0].as_py(), EntityBlock.unpacked(row)

@@ -16,7 +16,7 @@ from evichain.kernels import Ints
 from evichain.model.inference import HeadOutput, read
 from evichain.ratings.columns import ITEM, USER
 from evichain.ratings.side import Side
-from evichain.spark.columns import from_bytes, places_among, whole
+from evichain.spark.columns import from_bytes, positions_among, whole
 from evichain.spark.rounds import Bulk
 from evichain.spark.shared import Shared
 
@@ -77,47 +77,47 @@ def _arriving(bulk: Bulk, asked: "DataFrame", side: Side) -> "DataFrame":
 
 def _scored(shared: Shared, pairs: pa.Table, sent: pa.Table) -> pa.Table:
     chain = shared.chain
-    ends, places = [], []
+    ends, positions = [], []
     for side in Side:
         mine = sent.filter(pc.is_valid(sent[side.column]))
-        place = places_among(pairs[side.column], whole(mine[side.column]))
+        position = positions_among(pairs[side.column], whole(mine[side.column]))
         rows, has_embedding = from_bytes(mine["row"], shared.width(side))
         # The last row stands for all entities without ratings.
         ends.append(
             read(chain, side, np.pad(rows, ((0, 1), (0, 0))), np.append(has_embedding, np.False_))
         )
-        places.append(place)
+        positions.append(position)
     users, items = ends
-    estimates = np.einsum("ij,ij->i", users.vectors[places[0]], items.vectors[places[1]])
-    answerable = users.answerable[places[0]] & items.answerable[places[1]]
+    estimates = np.einsum("ij,ij->i", users.vectors[positions[0]], items.vectors[positions[1]])
+    answerable = users.answerable[positions[0]] & items.answerable[positions[1]]
     estimates = shared.clipped(
         np.where(answerable, estimates, chain.mean.item()).astype(np.float32)
     )
     stds = pa.nulls(len(answerable), pa.float32())
     if users.log_stds is not None and items.log_stds is not None:
-        stds = pa.array(np.exp(users.log_stds[places[0]] + items.log_stds[places[1]]))
+        stds = pa.array(np.exp(users.log_stds[positions[0]] + items.log_stds[positions[1]]))
     return pa.table(
         {
             USER: pairs[USER],
             ITEM: pairs[ITEM],
             "estimate": pa.array(estimates),
             "std": stds,
-            "reason": pa.array(_reasons(shared, pairs, ends, places), pa.string()),
+            "reason": pa.array(_reasons(shared, pairs, ends, positions), pa.string()),
         }
     )
 
 
 def _reasons(
-    shared: Shared, pairs: pa.Table, ends: list[HeadOutput], places: list[Ints]
+    shared: Shared, pairs: pa.Table, ends: list[HeadOutput], positions: list[Ints]
 ) -> list[str | None]:
-    has_embedding = [ends[side].has_embedding[places[side]] for side in Side]
+    has_embedding = [ends[side].has_embedding[positions[side]] for side in Side]
     found: list[str | None] = [None] * pairs.num_rows
     for row in np.flatnonzero(~(has_embedding[0] & has_embedding[1])).tolist():
         found[row] = "; ".join(
             obstacle(
                 side,
                 pairs[side.column][row].as_py(),
-                known=bool(places[side][row] >= 0),
+                known=bool(positions[side][row] >= 0),
                 max_depth=shared.policy.max_depth,
             )
             for side in Side

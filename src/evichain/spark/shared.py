@@ -58,8 +58,8 @@ class Shared:
         known, numbers = self.keys[side], self.numbers[side]
         if not len(known):
             return np.full(len(keys), -1, np.int32)
-        place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-        return np.where(known[place] == keys, numbers[place], -1).astype(np.int32)
+        position = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[position] == keys, numbers[position], -1).astype(np.int32)
 
     def width(self, side: Side) -> int:
         """The length of an embedding."""

@@ -45,13 +45,13 @@ def _permuted(first: int, count: int, seed: np.uint64, out: Longs) -> None:
     mask = np.uint64((1 << half) - 1)
     bits = np.uint64(half)
     for i in range(len(out)):
-        epoch, place = (first + i) // count, np.uint64((first + i) % count)
+        epoch, position = (first + i) // count, np.uint64((first + i) % count)
         key = mix(seed ^ mix(np.uint64(epoch)))
         while True:
-            left, right = place >> bits, place & mask
+            left, right = position >> bits, position & mask
             for turn in range(_ROUNDS):
                 left, right = right, left ^ (mix(right ^ mix(key + np.uint64(turn))) & mask)
-            place = (left << bits) | right
-            if place < np.uint64(count):
+            position = (left << bits) | right
+            if position < np.uint64(count):
                 break
-        out[i] = np.int64(place)
+        out[i] = np.int64(position)

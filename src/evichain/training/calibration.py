@@ -31,11 +31,11 @@ def calibrate(
     if not isinstance(head, BaselineHead) or len(ratings) < _FEWEST:
         return
 
-    embedded, places = [], []
+    embedded, positions = [], []
     for side in Side:
-        distinct, place = np.unique(pairs[side], return_inverse=True)
+        distinct, position = np.unique(pairs[side], return_inverse=True)
         embedded.append(embeddings(chain, pool, policy, side, distinct))
-        places.append(place)
+        positions.append(position)
 
     def log_correction(unknown: Side | None = None) -> float:
         """The log of the factor that is missing, with all entities of a side taken as unknown."""
@@ -43,7 +43,7 @@ def calibrate(
         for side in Side:
             rows, has_embedding = embedded[side]
             both.append(read(chain, side, rows, has_embedding & (side is not unknown)))
-        found, stds = paired(chain, pool.graph.scale, both, places)
+        found, stds = paired(chain, pool.graph.scale, both, positions)
         assert stds is not None
         reach = float(np.quantile(np.abs(found - ratings) / stds, COVERAGE))
         return math.log(max(reach / stds_for(COVERAGE), 1e-6))

@@ -127,9 +127,9 @@ def process_group_from_environment(device: torch.device = CPU) -> Iterator[Proce
     # such a thread can abort the process. Imported here, there is no group to keep.
     import torch.distributed.nn.functional  # noqa: F401
 
-    place = rendezvous_url()
+    url = rendezvous_url()
     with _lost_process_reported():
-        dist.init_process_group(_backend(device), init_method=place, rank=rank, world_size=size)
+        dist.init_process_group(_backend(device), init_method=url, rank=rank, world_size=size)
     try:
         yield ProcessGroup.here()
     finally:

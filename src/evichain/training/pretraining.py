@@ -28,13 +28,15 @@ def prototype_block(pool: Pool) -> tuple[Ints, Ints, Floats]:
         if user < 0:
             continue
         cited = items.cited[items.cited_ptr[user] : items.cited_ptr[user + 1]]
-        places = rows.indptr[user] + cited
+        positions = rows.indptr[user] + cited
         if pool.holdout.share:
-            entities = rows.indices[places]
-            places = places[~are_held_out(pool.holdout, np.full_like(entities, user), entities)]
-        others.append(items.slot[rows.indices[places]])
-        ratings.append(graph.scale.decode(rows.codes[places]))
-        users.append(np.full(len(places), slot, np.int32))
+            entities = rows.indices[positions]
+            positions = positions[
+                ~are_held_out(pool.holdout, np.full_like(entities, user), entities)
+            ]
+        others.append(items.slot[rows.indices[positions]])
+        ratings.append(graph.scale.decode(rows.codes[positions]))
+        users.append(np.full(len(positions), slot, np.int32))
     if not users:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
     return np.concatenate(users), np.concatenate(others), np.concatenate(ratings)

@@ -32,13 +32,13 @@ def everything(layout: Layout | EvidenceTables, inputs: list[Tensor]) -> list[Te
     return [*made, squares, *torch.autograd.grad(push, inputs)]
 
 
-@pytest.mark.parametrize("places", [1, 100, 1 << 20])
-def test_they_agree_with_the_kernels(monkeypatch: pytest.MonkeyPatch, places: int) -> None:
-    monkeypatch.setattr(torch_ops, "_PLACES", places)
+@pytest.mark.parametrize("positions", [1, 100, 1 << 20])
+def test_they_agree_with_the_kernels(monkeypatch: pytest.MonkeyPatch, positions: int) -> None:
+    monkeypatch.setattr(torch_ops, "_POSITIONS", positions)
     torch.manual_seed(0)
     layout = a_layout(50, 60, 1500)
     tables = EvidenceTables.of(layout, torch.device("cpu"))
-    assert (len(tables.tables) == 50) == (places == 1)
+    assert (len(tables.tables) == 50) == (positions == 1)
     inputs = [torch.randn(60, 5), torch.randn(60), torch.randn(50), torch.rand(5) + 0.5]
     inputs = [each.requires_grad_() for each in inputs]
     for ours, theirs in zip(everything(tables, inputs), everything(layout, inputs), strict=True):

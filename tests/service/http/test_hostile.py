@@ -160,11 +160,11 @@ class Wire:
     """What a client that keeps to no rules sends."""
 
     def __init__(self, address: str) -> None:
-        self._place = urlsplit(address)
+        self._url = urlsplit(address)
 
     def __call__(self, sent: bytes, *, more: int = 0) -> bytes:
-        place = (str(self._place.hostname), int(self._place.port or 0))
-        with socket.create_connection(place) as connection:
+        host = (str(self._url.hostname), int(self._url.port or 0))
+        with socket.create_connection(host) as connection:
             connection.sendall(sent)
             try:
                 for _ in range(more):
@@ -205,8 +205,8 @@ def test_on_the_wire(live: StoreFollower) -> None:
 
 def wire_slow(address: str, sent: bytes) -> bytes:
     """Send a part of a request and wait for what the server makes of it."""
-    place = urlsplit(address)
-    with socket.create_connection((str(place.hostname), int(place.port or 0))) as connection:
+    url = urlsplit(address)
+    with socket.create_connection((str(url.hostname), int(url.port or 0))) as connection:
         connection.sendall(sent)
         return connection.recv(65536)
 

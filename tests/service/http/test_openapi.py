@@ -27,8 +27,8 @@ from evichain.service.store import open_store
 @pytest.fixture(scope="module")
 def address(model: REC, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server on a store of its own."""
-    place = tmp_path_factory.mktemp("openapi") / "ratings.db"
-    with open_store(str(place)) as store:
+    path = tmp_path_factory.mktemp("openapi") / "ratings.db"
+    with open_store(str(path)) as store:
         store.import_ratings(model.graph.to_ratings())
         store.put_titles({0: "Alien (1979)"})
         with serving(

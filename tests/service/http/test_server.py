@@ -62,15 +62,15 @@ def started(*arguments: object, **variables: str) -> Iterator[Started]:
 
 
 def test_serves_from_nothing_and_again(saved: Path, tmp_path: Path) -> None:
-    place = {"XDG_DATA_HOME": str(tmp_path)}
-    with started(saved, **place) as (address, _):
+    environment = {"XDG_DATA_HOME": str(tmp_path)}
+    with started(saved, **environment) as (address, _):
         assert httpx.get(f"{address}/v1/overview").json()["users"] == 60
         put = httpx.put(f"{address}/v1/users/eve/ratings/1", json={"rating": 4})
         assert put.status_code == 200
     (file,) = (tmp_path / "evichain").glob("small-*.db")
     with open_store(file) as store:
         assert [row.item for row in store.ratings_of(Side.USER, "eve")] == [1]
-    with started(saved, **place) as (address, _):
+    with started(saved, **environment) as (address, _):
         assert httpx.get(f"{address}/v1/overview").json()["users"] == 61
 
 
@@ -95,9 +95,9 @@ def test_a_worker_that_dies_is_replaced_and_its_gauges_go_with_it(
         files = tmp_path.glob("evichain-metrics-*/gauge_live*.db")
         return {int(file.stem.rsplit("_", 1)[1]) for file in files}
 
-    place = {"TMPDIR": str(tmp_path)}
+    environment = {"TMPDIR": str(tmp_path)}
     options = ("--store", tmp_path / "a.db", "--workers", 2)
-    with started(saved, *options, **place) as (address, _):
+    with started(saved, *options, **environment) as (address, _):
         while len(before := gauges()) < 2:
             time.sleep(0.05)
         gone = min(before)

@@ -23,8 +23,11 @@ def test_an_older_schema_is_brought_up_to_date(
     module = f"evichain.service.store.{'sqlite' if 'sqlite' in url else 'postgres'}"
     later = ("CREATE TABLE evichain_more (a integer)",)
     monkeypatch.setattr(f"{module}._STEPS", (("not taken again",), later))
-    for place in ("evichain.service.store.schema.SCHEMA", "evichain.service.store.sqlite.SCHEMA"):
-        monkeypatch.setattr(place, 2)
+    for name in (
+        "evichain.service.store.schema.SCHEMA",
+        "evichain.service.store.sqlite.SCHEMA",
+    ):
+        monkeypatch.setattr(name, 2)
     for _ in range(2):
         with open_store(url) as newer, newer._single_reads() as session:
             assert session.rows("SELECT a FROM evichain_more") == []

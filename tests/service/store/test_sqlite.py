@@ -52,7 +52,7 @@ def checkpoint(path: Path) -> None:
 def test_places_where_no_store_can_be(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("This is no database, but it is long enough to be one. " * 20)
     (tmp_path / "folder").mkdir()
-    for place, said in {
+    for path, said in {
         "missing/ratings.db": "missing: is not a folder",
         "folder": "is a folder",
         "text": "file is not a database",
@@ -60,7 +60,7 @@ def test_places_where_no_store_can_be(tmp_path: Path) -> None:
         "x" * 300: "cannot be a file",
     }.items():
         with pytest.raises(StoreError, match=said) as caught:
-            open_store(tmp_path / place)
+            open_store(tmp_path / path)
         assert str(tmp_path) in str(caught.value) or "…" in str(caught.value)
     with pytest.raises(StoreError, match="four slashes"):
         open_store(f"sqlite://{tmp_path}/ratings.db")

@@ -14,7 +14,7 @@ from evichain.model.ops.gram import add_line
 from evichain.model.ops.simd import (
     ARRAY,
     LANES,
-    PLACE,
+    OFFSET,
     VectorWriter,
     copy_row,
     dot_rows,
@@ -40,9 +40,9 @@ def _divide(w: VectorWriter, matrix: Any, corner: Any, block: Any, size: Any) ->
     for line in range(LANES):
         values = w.load(matrix, w.row(block, line, size))
         for before, row in enumerate(done):
-            factor = w.load_everywhere(matrix, w.place(w.row(corner, before, size), line))
+            factor = w.load_everywhere(matrix, w.offset(w.row(corner, before, size), line))
             values = w.minus(values, factor, row)
-        inverse = w.load_everywhere(matrix, w.place(w.row(corner, line, size), line))
+        inverse = w.load_everywhere(matrix, w.offset(w.row(corner, line, size), line))
         done.append(w.product(values, inverse))
     for line, values in enumerate(done):
         w.store(values, matrix, w.row(block, line, size))
@@ -55,12 +55,12 @@ def _take_off(
     values = w.load(out, j)
     for line in range(LANES):
         row = w.load(factor, w.row(block, line, width))
-        values = w.minus(values, w.load_everywhere(out, w.place(i, line)), row)
+        values = w.minus(values, w.load_everywhere(out, w.offset(i, line)), row)
     w.store(values, out, j)
 
 
-_divide_block = instructions(_divide, ARRAY, PLACE, PLACE, PLACE)
-_take_off_block = instructions(_take_off, ARRAY, PLACE, PLACE, ARRAY, PLACE, PLACE)
+_divide_block = instructions(_divide, ARRAY, OFFSET, OFFSET, OFFSET)
+_take_off_block = instructions(_take_off, ARRAY, OFFSET, OFFSET, ARRAY, OFFSET, OFFSET)
 
 
 @fast_kernel
@@ -71,7 +71,7 @@ def factorize(matrix: Floats, least: Floats, packed: Floats) -> None:
         least: what was added to the diagonal of a positive semidefinite matrix. Squares on the
             factor's diagonal are kept at least this large, whatever the rounding.
     """
-    size, place = len(matrix), 0
+    size, offset = len(matrix), 0
     for block in range(0, size, LANES):
         if block:
             add_line(matrix, block, block, matrix, -1.0)
@@ -80,8 +80,8 @@ def factorize(matrix: Floats, least: Floats, packed: Floats) -> None:
         for j in range(LANES, size - block, LANES):
             _divide_block(matrix, corner, corner + j, size)
         for line in range(LANES):
-            copy_row(packed, place, matrix, corner + line * size, size - block)
-            place += size - block
+            copy_row(packed, offset, matrix, corner + line * size, size - block)
+            offset += size - block
 
 
 @fast_kernel

@@ -8,7 +8,7 @@ beside the operands in the registers of any processor.
 from typing import Any
 
 from evichain.kernels import Floats, fast_kernel
-from evichain.model.ops.simd import ARRAY, LANES, NUMBER, PLACE, VectorWriter, instructions
+from evichain.model.ops.simd import ARRAY, LANES, NUMBER, OFFSET, VectorWriter, instructions
 
 
 def _tile(rows: int, vectors: int) -> Any:
@@ -34,12 +34,12 @@ def _tile(rows: int, vectors: int) -> Any:
     ) -> None:
         def add(n: Any, sums: list[Any]) -> list[Any]:
             one, other = (
-                w.place(begin, w.builder.mul(n, by)) for begin, by in ((i, across), (j, width))
+                w.offset(begin, w.builder.mul(n, by)) for begin, by in ((i, across), (j, width))
             )
-            values = [w.load(right, w.place(other, LANES * vector)) for vector in range(vectors)]
+            values = [w.load(right, w.offset(other, LANES * vector)) for vector in range(vectors)]
             new = []
             for row in range(rows):
-                factor = w.load_everywhere(left, w.place(one, row))
+                factor = w.load_everywhere(left, w.offset(one, row))
                 before = sums[row * vectors : (row + 1) * vectors]
                 new += [w.plus(s, factor, value) for s, value in zip(before, values, strict=True)]
             return new
@@ -47,11 +47,11 @@ def _tile(rows: int, vectors: int) -> Any:
         sums, factor = w.loop(count, 1, rows * vectors, add), w.everywhere(sign)
         for number, total in enumerate(sums):
             row, vector = divmod(number, vectors)
-            place = w.place(w.row(o, row, width), LANES * vector)
-            w.store(w.plus(w.load(out, place), factor, total), out, place)
+            offset = w.offset(w.row(o, row, width), LANES * vector)
+            w.store(w.plus(w.load(out, offset), factor, total), out, offset)
 
-    places = (PLACE, PLACE)
-    return instructions(write, ARRAY, *places, ARRAY, *places, PLACE, ARRAY, PLACE, NUMBER)
+    offsets = (OFFSET, OFFSET)
+    return instructions(write, ARRAY, *offsets, ARRAY, *offsets, OFFSET, ARRAY, OFFSET, NUMBER)
 
 
 _four_by_three, _four_by_two, _eight_by_one = _tile(4, 3), _tile(4, 2), _tile(8, 1)

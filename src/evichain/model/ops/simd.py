@@ -21,7 +21,7 @@ from evichain.kernels import kernel, note_sources
 
 LANES = 8
 
-ARRAY, PLACE, NUMBER = "array", types.intp, types.float32
+ARRAY, OFFSET, NUMBER = "array", types.intp, types.float32
 """The types of arguments."""
 
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
@@ -57,7 +57,7 @@ class VectorWriter:
     def __init__(self, builder: Any) -> None:
         self.builder = builder
 
-    def place(self, begin: Any, *further: Any) -> Any:
+    def offset(self, begin: Any, *further: Any) -> Any:
         """An offset plus others."""
         for more in further:
             begin = self.builder.add(begin, self._index(more))
@@ -70,20 +70,20 @@ class VectorWriter:
     def _index(self, number: Any) -> Any:
         return ir.Constant(_INDEX, number) if isinstance(number, int) else number
 
-    def load(self, array: Any, place: Any) -> Any:
+    def load(self, array: Any, offset: Any) -> Any:
         """The vector at an offset."""
-        return self.builder.load(self._vector_at(array, place), align=4)
+        return self.builder.load(self._vector_at(array, offset), align=4)
 
-    def store(self, value: Any, array: Any, place: Any) -> None:
+    def store(self, value: Any, array: Any, offset: Any) -> None:
         """Store a vector at an offset."""
-        self.builder.store(value, self._vector_at(array, place), align=4)
+        self.builder.store(value, self._vector_at(array, offset), align=4)
 
-    def _vector_at(self, array: Any, place: Any) -> Any:
-        return self.builder.bitcast(self.builder.gep(array, [place]), _VECTOR.as_pointer())
+    def _vector_at(self, array: Any, offset: Any) -> Any:
+        return self.builder.bitcast(self.builder.gep(array, [offset]), _VECTOR.as_pointer())
 
-    def load_everywhere(self, array: Any, place: Any) -> Any:
+    def load_everywhere(self, array: Any, offset: Any) -> Any:
         """A vector filled with the number at an offset."""
-        return self.everywhere(self.builder.load(self.builder.gep(array, [place])))
+        return self.everywhere(self.builder.load(self.builder.gep(array, [offset])))
 
     def everywhere(self, number: Any) -> Any:
         """A vector filled with one number."""
@@ -128,7 +128,7 @@ class VectorWriter:
         totals = [builder.phi(_VECTOR) for _ in range(sums)]
         builder.cbranch(builder.icmp_signed("<", k, stop), inside, after)
         builder.position_at_end(inside)
-        new = [*body(k, totals), self.place(k, step)]
+        new = [*body(k, totals), self.offset(k, step)]
         first = [_ZEROS] * sums + [ir.Constant(_INDEX, 0)]
         for value, begin, later in zip([*totals, k], first, new, strict=True):
             value.add_incoming(begin, before)
@@ -165,7 +165,7 @@ def instructions(write: Callable[..., Any], *kinds: Any, result: Any = types.voi
 
 def _copy(w: VectorWriter, out: Any, o: Any, rows: Any, i: Any, size: Any) -> None:
     def move(k: Any, _: list[Any]) -> list[Any]:
-        w.store(w.load(rows, w.place(i, k)), out, w.place(o, k))
+        w.store(w.load(rows, w.offset(i, k)), out, w.offset(o, k))
         return []
 
     w.loop(size, LANES, 0, move)
@@ -175,8 +175,8 @@ def _add(w: VectorWriter, out: Any, o: Any, factor: Any, rows: Any, i: Any, size
     factors = w.everywhere(factor)
 
     def add(k: Any, _: list[Any]) -> list[Any]:
-        place = w.place(o, k)
-        w.store(w.plus(w.load(out, place), factors, w.load(rows, w.place(i, k))), out, place)
+        offset = w.offset(o, k)
+        w.store(w.plus(w.load(out, offset), factors, w.load(rows, w.offset(i, k))), out, offset)
         return []
 
     w.loop(size, LANES, 0, add)
@@ -184,14 +184,14 @@ def _add(w: VectorWriter, out: Any, o: Any, factor: Any, rows: Any, i: Any, size
 
 def _dot(w: VectorWriter, one: Any, i: Any, other: Any, j: Any, size: Any) -> Any:
     def add(k: Any, sums: list[Any]) -> list[Any]:
-        return [w.plus(sums[0], w.load(one, w.place(i, k)), w.load(other, w.place(j, k)))]
+        return [w.plus(sums[0], w.load(one, w.offset(i, k)), w.load(other, w.offset(j, k)))]
 
     return w.sum(w.loop(size, LANES, 1, add)[0])
 
 
-copy_row = instructions(_copy, ARRAY, PLACE, ARRAY, PLACE, PLACE)
+copy_row = instructions(_copy, ARRAY, OFFSET, ARRAY, OFFSET, OFFSET)
 """`copy_row(out, o, rows, i, size)`: put the numbers from i on where those from o on are."""
-add_row = instructions(_add, ARRAY, PLACE, NUMBER, ARRAY, PLACE, PLACE)
+add_row = instructions(_add, ARRAY, OFFSET, NUMBER, ARRAY, OFFSET, OFFSET)
 """`add_row(out, o, factor, rows, i, size)`: add a multiple of them."""
-dot_rows = instructions(_dot, ARRAY, PLACE, ARRAY, PLACE, PLACE, result=types.float32)
+dot_rows = instructions(_dot, ARRAY, OFFSET, ARRAY, OFFSET, OFFSET, result=types.float32)
 """`dot_rows(one, i, other, j, size)`: the dot product of what begins at i and at j."""

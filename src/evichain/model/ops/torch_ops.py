@@ -18,7 +18,7 @@ from torch.utils.checkpoint import checkpoint
 from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Ints, Longs
 
-_PLACES = 1 << 20
+_POSITIONS = 1 << 20
 """The largest size of a table, unless one node alone has more evidence."""
 
 
@@ -37,13 +37,13 @@ class EvidenceTables:
 
     Attributes:
         count: how many links each node has.
-        place: the position of each node in all tables, one after another.
+        position: that of each node in all tables, one after another.
     """
 
     pair_source: Tensor
     pair_value: Tensor
     count: Tensor
-    place: Tensor
+    position: Tensor
     tables: tuple[EvidenceTable, ...]
 
     @classmethod
@@ -51,8 +51,8 @@ class EvidenceTables:
         """The tables of a layout."""
         counts = np.diff(layout.node_ptr)
         order = np.argsort(counts, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
 
         def there(array: Ints | Longs) -> Tensor:
             return torch.from_numpy(array).to(device)
@@ -70,14 +70,14 @@ class EvidenceTables:
             pair_source=there(layout.pair_source),
             pair_value=torch.from_numpy(layout.pair_value).to(device),
             count=count,
-            place=there(place),
+            position=there(position),
             tables=tuple(tables),
         )
 
     def by_node(self, make: Callable[[EvidenceTable], Tensor]) -> Tensor:
         """One row per node, from the results of all tables."""
         made = [checkpoint(make, table, use_reentrant=False) for table in self.tables]
-        return embedding(self.place, torch.cat(made))
+        return embedding(self.position, torch.cat(made))
 
     def unexplained(self, table: EvidenceTable, below: Tensor, own: Tensor) -> Tensor:
         """The residuals in the cells of a table; 0 in unused cells."""
@@ -97,8 +97,8 @@ def _parts(counts: Longs) -> Iterator[slice]:
     begin = 0
     while begin < len(counts):
         alike = int(np.searchsorted(counts, 2 * counts[begin], side="right"))
-        places = np.arange(1, alike - begin + 1) * counts[begin:alike]
-        end = begin + max(1, int(np.searchsorted(places, _PLACES, side="right")))
+        positions = np.arange(1, alike - begin + 1) * counts[begin:alike]
+        end = begin + max(1, int(np.searchsorted(positions, _POSITIONS, side="right")))
         yield slice(begin, end)
         begin = end
 

@@ -124,5 +124,5 @@ def two_cores() -> tuple[int | None, int | None]:
 def _environment() -> dict[str, str]:
     """This process's, with this package first, and one thread for each product."""
     here = str(Path(__file__).parents[3])
-    places = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(places), "OMP_NUM_THREADS": "1"}
+    search_path = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(search_path), "OMP_NUM_THREADS": "1"}

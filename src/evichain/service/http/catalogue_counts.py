@@ -33,8 +33,8 @@ class CatalogueCounts:
 
     def most_rated(self, snapshot: Snapshot, n: int) -> list[int]:
         """The indices of the first n items that still have ratings in a snapshot."""
-        places = (snapshot.index(Side.ITEM, item) for item in self.popular)
-        return list(islice((place for place in places if place != UNKNOWN), n))
+        positions = (snapshot.index(Side.ITEM, item) for item in self.popular)
+        return list(islice((position for position in positions if position != UNKNOWN), n))
 
 
 class CachedCounts:
@@ -66,7 +66,7 @@ def counted(snapshot: Snapshot) -> CatalogueCounts:
         int(users.sum()),
         int(np.count_nonzero(users)),
         int(np.count_nonzero(items)),
-        [id_index[place] for place in popular.tolist()],
+        [id_index[position] for position in popular.tolist()],
     )
 
 
@@ -76,6 +76,6 @@ def lengths(rows: LiveRows) -> Longs:
     first = np.diff(rows.graph.rows[rows.side].indptr)
     found[: len(first)] = first
     newer = rows.newer.whole()
-    for place in np.flatnonzero(newer != None).tolist():  # noqa: E711
-        found[place] = len(newer[place][0])
+    for position in np.flatnonzero(newer != None).tolist():  # noqa: E711
+        found[position] = len(newer[position][0])
     return found

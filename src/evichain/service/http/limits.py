@@ -48,18 +48,18 @@ class RateLimits:
 class ConcurrencyLimit:
     """A limit on requests at a time, without a queue."""
 
-    def __init__(self, places: int) -> None:
-        self.places, self.inside = places, 0
+    def __init__(self, positions: int) -> None:
+        self.positions, self.inside = positions, 0
 
     def enter(self) -> bool:
-        """Take a place; returns whether one was free."""
-        if self.inside >= self.places:
+        """Take a slot; returns whether one was free."""
+        if self.inside >= self.positions:
             return False
         self.inside += 1
         return True
 
     def leave(self) -> None:
-        """Give the place back."""
+        """Release the slot."""
         self.inside -= 1
 
 

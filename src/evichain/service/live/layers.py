@@ -70,8 +70,8 @@ class LayerUpdater:
         """The first version."""
         made = all_layers(self.chain, pool, self.policy)
         del made[0, Side.USER]
-        self._cutoffs = {place: GrowingArray(self._first_cutoffs(pool, place)) for place in made}
-        return {place: LiveLayer.of(whole) for place, whole in made.items()}
+        self._cutoffs = {key: GrowingArray(self._first_cutoffs(pool, key)) for key in made}
+        return {key: LiveLayer.of(whole) for key, whole in made.items()}
 
     def updated(
         self, layers: LiveLayers, before: BothRows, rows: BothRows, touched: tuple[Longs, Longs]
@@ -83,15 +83,15 @@ class LayerUpdater:
         self._update_cutoffs(rows, touched)
         new = dict(layers)
         changed: dict[LayerKey, Longs] = {}
-        for place in self._upwards():
-            depth, side = place
+        for key in self._upwards():
+            depth, side = key
             dirty = self._reselected(before[side], rows[side], touched[side], depth)
             if depth < self.policy.max_depth:
                 below = changed[depth + 1, side.opposite]
-                dirty = np.union1d(dirty, self._dependents(rows, place, below))
-            grown = new[place].grown(len(self.ids[side]))
-            new[place] = self._with(new, grown, rows, place, dirty)
-            changed[place] = dirty[_differs(grown.take(dirty), new[place].take(dirty))]
+                dirty = np.union1d(dirty, self._dependents(rows, key, below))
+            grown = new[key].grown(len(self.ids[side]))
+            new[key] = self._with(new, grown, rows, key, dirty)
+            changed[key] = dirty[_differs(grown.take(dirty), new[key].take(dirty))]
         return new, changed.get((0, Side.ITEM), NO_INDICES)
 
     def urgent(
@@ -109,17 +109,17 @@ class LayerUpdater:
     ) -> LiveLayers:
         """The layers with embeddings of these entities; all others are unchanged."""
         new = dict(layers)
-        for place in self._upwards():
-            grown = new[place].grown(len(self.ids[place[1]]))
-            new[place] = self._with(new, grown, rows, place, urgent[place[1]])
+        for key in self._upwards():
+            grown = new[key].grown(len(self.ids[key[1]]))
+            new[key] = self._with(new, grown, rows, key, urgent[key[1]])
         return new
 
     def _lacks(self, layers: LiveLayers, entities: Longs, side: Side) -> Flags:
         """Which entities have no embedding at depth 0 or 1, if that layer is stored."""
         found = np.zeros(len(entities), np.bool_)
-        for place in ((0, side), (1, side)):
-            if place in layers:
-                grown = layers[place].grown(len(self.ids[side]))
+        for key in ((0, side), (1, side)):
+            if key in layers:
+                grown = layers[key].grown(len(self.ids[side]))
                 found |= ~grown.has_embedding.take(entities)
         return found
 
@@ -128,20 +128,20 @@ class LayerUpdater:
         return sorted(self._cutoffs, reverse=True)
 
     def _with(
-        self, layers: LiveLayers, old: LiveLayer, rows: BothRows, place: LayerKey, wanted: Longs
+        self, layers: LiveLayers, old: LiveLayer, rows: BothRows, key: LayerKey, wanted: Longs
     ) -> LiveLayer:
         """A layer with some embeddings computed again from the layers below.
 
         Entities without ratings have none, not even prototypes: a fresh start would not know them.
         """
-        depth, side = place
+        depth, side = key
         if not len(wanted):
             return old
         if depth == self.policy.max_depth:
             made = stored_layer(self.chain, side, self.ids[side].slot[wanted])
             rated = ~_empty(rows[side], wanted)
         else:
-            parts = self._sources(layers, rows, place, wanted)
+            parts = self._sources(layers, rows, key, wanted)
             made = layer(self.chain, self.policy, side, depth, *parts)
             rated = np.diff(parts[0].indptr) > 0
         return old.changed(wanted, replace(made, has_embedding=made.has_embedding & rated))
@@ -153,9 +153,9 @@ class LayerUpdater:
             return touched
         old, new = (self._chosen(rows, touched, depth) for rows in (before, after))
         differ = [
-            place
-            for place in range(len(touched))
-            if touched[place] >= len(before) or not _same(old, new, place)
+            row
+            for row in range(len(touched))
+            if touched[row] >= len(before) or not _same(old, new, row)
         ]
         return touched[differ]
 
@@ -166,10 +166,10 @@ class LayerUpdater:
         return choose(part, ratings, keys, slot, self.policy, side, depth)
 
     def _sources(
-        self, layers: LiveLayers, rows: BothRows, place: LayerKey, wanted: Longs
+        self, layers: LiveLayers, rows: BothRows, key: LayerKey, wanted: Longs
     ) -> tuple[Rows, Floats, Keys, tuple[Ints, Ints], Layer]:
         """The input of `layer`: rows, ratings, keys, slots and the embeddings below."""
-        depth, side = place
+        depth, side = key
         part = rows[side].gather(wanted)
         # Only the entities in these rows, renumbered.
         numbers = np.zeros(len(self.ids[side.opposite]), np.int32)
@@ -182,13 +182,13 @@ class LayerUpdater:
         ratings = part.codes.astype(np.float32, copy=False)
         return part, ratings, self.ids[side].keys[wanted], slots, below
 
-    def _dependents(self, rows: BothRows, place: LayerKey, changed: Longs) -> Longs:
+    def _dependents(self, rows: BothRows, key: LayerKey, changed: Longs) -> Longs:
         """The entities that have one of these opposite entities as evidence."""
-        side = place[1]
+        side = key[1]
         part = rows[side.opposite].gather(changed)
         own, other = self.ids[side].keys, self.ids[side.opposite].keys
         found = dependents(
-            int(side), changed, part.indptr, part.indices, own, other, self._cutoffs[place].view
+            int(side), changed, part.indptr, part.indices, own, other, self._cutoffs[key].view
         )
         return found.nonzero()[0]
 
@@ -207,17 +207,17 @@ class LayerUpdater:
                     int(side), limit, touched[side], part.indptr, part.indices, own, other
                 )
 
-    def _first_cutoffs(self, pool: Pool, place: LayerKey) -> Keys:
-        depth, side = place
+    def _first_cutoffs(self, pool: Pool, key: LayerKey) -> Keys:
+        depth, side = key
         rows, everyone = pool.graph.rows[side], np.arange(len(pool.graph.ids[side]))
         own, other = (pool.graph.ids[s].keys for s in (side, side.opposite))
         limit = self.policy.limit(depth)
         return cutoffs(int(side), limit, everyone, rows.indptr, rows.indices, own, other)
 
 
-def _same(old: Evidence, new: Evidence, place: int) -> bool:
+def _same(old: Evidence, new: Evidence, row: int) -> bool:
     """Whether an entity has the same evidence before and after."""
-    a, b = (slice(e.ptr[place], e.ptr[place + 1]) for e in (old, new))
+    a, b = (slice(e.ptr[row], e.ptr[row + 1]) for e in (old, new))
     return np.array_equal(old.others[a], new.others[b]) and np.array_equal(
         old.ratings[a], new.ratings[b]
     )

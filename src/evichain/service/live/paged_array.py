@@ -55,8 +55,8 @@ class PagedArray:
         numbers = indices // PAGE
         order = np.argsort(numbers, kind="stable")
         held, starts = np.unique(numbers[order], return_index=True)
-        for page, places in zip(held.tolist(), np.split(order, starts[1:]), strict=True):
-            out[places] = self.pages[page][indices[places] - page * PAGE]
+        for page, positions in zip(held.tolist(), np.split(order, starts[1:]), strict=True):
+            out[positions] = self.pages[page][indices[positions] - page * PAGE]
         return out
 
     def whole(self) -> Array:

@@ -66,9 +66,9 @@ class LiveRows:
         others, codes = np.zeros(ptr[-1], np.int32), np.zeros(ptr[-1], rows.codes.dtype)
         copied(ptr, old, rows.indptr, rows.indices, rows.codes, indices, others, codes)
         ratings = scale.decode(codes)
-        for place in (~old).nonzero()[0].tolist():
-            here = slice(ptr[place], ptr[place + 1])
-            others[here], ratings[here] = newer[place] or EMPTY_ROW
+        for position in (~old).nonzero()[0].tolist():
+            here = slice(ptr[position], ptr[position + 1])
+            others[here], ratings[here] = newer[position] or EMPTY_ROW
         return Rows(ptr, others, ratings)
 
     def _newer(self, index: int) -> Row | None:
@@ -80,11 +80,11 @@ class LiveRows:
         """The next version, with these ratings by (entity, opposite entity); None removes one."""
         touched = np.array(sorted(changes), np.int64)
         fresh = np.empty(len(touched), object)
-        for place, index in enumerate(touched.tolist()):
+        for position, index in enumerate(touched.tolist()):
             new = changes[index]
             others = np.fromiter(new, np.int32, len(new))
             values = [np.nan if rating is None else rating for rating in new.values()]
-            fresh[place] = merged(
+            fresh[position] = merged(
                 int(self.side),
                 keys[index],
                 other_keys,

@@ -68,14 +68,14 @@ def all_item_outputs(chain: Chain, made: Layer) -> HeadOutput:
     return read(chain, Side.ITEM, rows, np.append(made.has_embedding, False))
 
 
-def patched(ends: HeadOutput, places: Longs, length: int, new: HeadOutput) -> HeadOutput:
+def patched(ends: HeadOutput, positions: Longs, length: int, new: HeadOutput) -> HeadOutput:
     """The head output of `length` items, with new rows of some."""
 
     def grown(old: np.ndarray, fresh: np.ndarray) -> np.ndarray:
         out = np.empty((length + 1, *old.shape[1:]), old.dtype)
         out[: len(old)] = old
         out[-1] = old[-1]
-        out[places] = fresh
+        out[positions] = fresh
         return out
 
     log_stds = None

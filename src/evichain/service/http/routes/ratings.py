@@ -99,8 +99,8 @@ def router(service: Service) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE)] = 100,
     ) -> models.RatingsPage:
         """A page of ratings, ordered by ids; `after` is the `after` of the previous page."""
-        place = None if after is None else read_cursor(after)
-        found = await service.store_threads(store.page, limit, after=place)
+        position = None if after is None else read_cursor(after)
+        found = await service.store_threads(store.page, limit, after=position)
         return models.RatingsPage(
             ratings=[row_of(row) for row in found.ratings],
             after=None if found.after is None else cursor(found.after),

@@ -24,9 +24,9 @@ def router(service: Service) -> APIRouter:
 
     def popular(n: int) -> list[models.Score]:
         snapshot, found = service.live.snapshot, []
-        for place in service.counts().most_rated(snapshot, n):
-            mean = float(snapshot.row(Side.ITEM, place)[1].mean())
-            item = str(snapshot.ids[Side.ITEM][place])
+        for position in service.counts().most_rated(snapshot, n):
+            mean = float(snapshot.row(Side.ITEM, position)[1].mean())
+            item = str(snapshot.ids[Side.ITEM][position])
             found.append(models.Score(id=item, score=mean))
         return found
 
@@ -89,12 +89,12 @@ def router(service: Service) -> APIRouter:
         """The items most recently rated for the first time; the score is their position."""
         snapshot = service.live.snapshot
         found: list[models.Score] = []
-        for place in reversed(range(len(snapshot.rows[Side.ITEM]))):
+        for position in reversed(range(len(snapshot.rows[Side.ITEM]))):
             if len(found) == n + offset:
                 break
-            if len(snapshot.row(Side.ITEM, place)[0]):
-                item = str(snapshot.ids[Side.ITEM][place])
-                found.append(models.Score(id=item, score=place))
+            if len(snapshot.row(Side.ITEM, position)[0]):
+                item = str(snapshot.ids[Side.ITEM][position])
+                found.append(models.Score(id=item, score=position))
         return found[offset:]
 
     return routes
@@ -111,6 +111,6 @@ def neighbours(snapshot: Snapshot, user: str, n: int) -> list[models.Score]:
     found, cosines = most_similar(layer.rows.whole(), layer.has_embedding.whole(), index, n)
     id_index = snapshot.ids[Side.USER]
     return [
-        models.Score(id=str(id_index[place]), score=cosine)
-        for place, cosine in zip(found.tolist(), cosines.tolist(), strict=True)
+        models.Score(id=str(id_index[position]), score=cosine)
+        for position, cosine in zip(found.tolist(), cosines.tolist(), strict=True)
     ]
