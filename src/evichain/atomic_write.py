@@ -22,7 +22,7 @@ def beside(final: Path) -> Iterator[Path]:
             if path.is_file():
                 _sync(path)
         # Outside the workplace, which is removed whatever happens.
-        put(made, final, aside=Path(f"{made.parent}.old"))
+        put(made, final, old=Path(f"{made.parent}.old"))
 
 
 @contextmanager
@@ -50,20 +50,20 @@ def _workplace(final: Path) -> Iterator[Path]:
         yield Path(name) / final.name
 
 
-def put(made: Path, final: Path, *, aside: Path) -> None:
+def put(made: Path, final: Path, *, old: Path) -> None:
     """Rename a file or folder to its final name; where that fails, what had the name keeps it.
 
     Args:
-        aside: where a folder of that name waits until the new one is in its place, as a
+        old: where a folder of that name waits until the new one is in its place, as a
             folder cannot be replaced in one step.
     """
     if not final.is_dir() or final.is_symlink():
         made.replace(final)
         return
-    final.rename(aside)
+    final.rename(old)
     try:
         made.replace(final)
     except BaseException:
-        aside.rename(final)
+        old.rename(final)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)

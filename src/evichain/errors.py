@@ -71,6 +71,16 @@ class StaleVersionError(StoreError):
     """A version that the log no longer reaches: start again from a snapshot."""
 
 
+def cause_of(error: BaseException) -> str:
+    """The first line of what an error from elsewhere says: the system's reason if it has one.
+
+    >>> cause_of(PermissionError(13, "Permission denied", "a.csv")), cause_of(ValueError("a\\nb"))
+    ('Permission denied', 'a')
+    """
+    lines = str(getattr(error, "strerror", None) or error).splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 def with_extra(name: str) -> str:
     """How to install what an extra of evichain needs.
 

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from evichain.atomic_write import beside
-from evichain.errors import ModelError, SettingsError
+from evichain.errors import ModelError, SettingsError, cause_of
 from evichain.model.chain import Chain
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
@@ -59,7 +59,7 @@ def save_model(saved: Saved, path: Path) -> None:
             _write(saved, made)
     except (OSError, SafetensorError, PolarsError) as error:
         raise ModelError(
-            f"the model cannot be written ({getattr(error, 'strerror', None) or error})",
+            f"the model cannot be written ({cause_of(error)})",
             where=str(path),
             right="Choose a path that is writable and has room.",
         ) from error
@@ -127,7 +127,7 @@ def load_model(path: Path) -> Saved:
         AttributeError,
         RuntimeError,
     ) as error:
-        what = (str(error).splitlines() or [type(error).__name__])[0]
+        what = cause_of(error)
         raise ModelError(
             f"the model is damaged ({what})", where=str(path), right="Train or copy it again."
         ) from error

@@ -1,4 +1,4 @@
-"""Tables as files, in the format that a name's suffix tells."""
+"""Reads and writes tables in the format of the file's suffix."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ def table_suffix(path: Path, *also: str) -> str:
     suffix = path.suffix.lower()
     if suffix not in (*TABLES, *also):
         raise DataError(
-            f"no format is called {suffix!r}" if suffix else "has no suffix to tell its format",
+            f"no format is called {suffix!r}" if suffix else "has no suffix that names its format",
             where=str(path),
             right=f"Name it {', '.join((*TABLES, *also))}.",
         )

@@ -9,7 +9,7 @@ from typing import TextIO
 
 import typer
 
-from evichain.errors import EvichainError, MachineError, SettingsError
+from evichain.errors import EvichainError, MachineError, SettingsError, cause_of
 
 USER_ERROR, INTERRUPTED = 2, 130
 """Exit statuses."""
@@ -59,8 +59,7 @@ def as_user_error(error: Exception) -> EvichainError | None:
         command = context.command_path if context is not None else "evichain"
         return OptionError(error.format_message(), right=f"See {command} --help.")
     if isinstance(error, OSError):
-        message = error.strerror or str(error) or type(error).__name__
-        return EvichainError(message, where=str(error.filename or ""))
+        return EvichainError(cause_of(error), where=str(error.filename or ""))
     if isinstance(error, MemoryError) or _is_torch_memory_error(error):
         return MachineError("not enough memory", right="Use smaller settings or less data.")
     return _invalid_setting(error)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evichain.atomic_write import beside
 from evichain.cli._errors import OutputError
-from evichain.errors import EvichainError
+from evichain.errors import EvichainError, cause_of
 
 SPLITS = ("csv", "parquet", "ndjson")
 """The formats in which the parts of a split are written to a folder."""
@@ -120,14 +120,15 @@ def replacing(path: Path, *, force: bool, folder: bool = False) -> Iterator[Path
             yield made
     except EvichainError as error:
         # The message has the temporary name, which the user did not give.
-        what, where = (said.replace(str(made), str(path)) for said in (error.what, error.where))
+        what, where = (text.replace(str(made), str(path)) for text in (error.what, error.where))
         raise type(error)(what, where=where, right=error.right) from error
     except Exception as error:
         if not _is_write_error(error):
             raise
-        said = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason"])[0]
         right = "Choose a folder that is writable and has space."
-        raise OutputError(f"cannot be written ({said})", where=str(path), right=right) from error
+        raise OutputError(
+            f"cannot be written ({cause_of(error)})", where=str(path), right=right
+        ) from error
 
 
 def _is_write_error(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""Loads ratings for a command, whole or split, and tells the user on stderr what was read."""
+"""Loads ratings for a command, whole or split, and reports on stderr what was read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -131,10 +131,10 @@ def load_parts(
 
 def print_notes(*tables: "Ratings") -> None:
     """Tell what was ignored, skipped and dropped, once if several parts say the same."""
-    said = [line for ratings in tables for line in ratings.notes]
+    lines = [line for ratings in tables for line in ratings.notes]
     first = tables[0]
     if first.duplicates:
         dropped = f"{first.duplicates:,} earlier ratings of a pair were dropped"
-        said.append(f"{first.name}: {dropped}")
-    for line in dict.fromkeys(said):
+        lines.append(f"{first.name}: {dropped}")
+    for line in dict.fromkeys(lines):
         note(line)

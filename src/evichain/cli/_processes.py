@@ -58,7 +58,7 @@ def run_processes(count: int, arguments: Sequence[str], run: Path | None) -> NoR
         for status in (INTERRUPTED, USER_ERROR):
             if status in statuses:
                 rank = statuses.index(status)
-                if rank:  # else the first process has said why
+                if rank:  # else the first process has reported it
                     typer.echo("\n".join(_mistake(Path(folder), rank)), err=True)
                 sys.exit(status)
         what = _loss(statuses, Path(folder))
@@ -82,10 +82,10 @@ def _started(count: int, arguments: Sequence[str], folder: Path) -> Iterator[Wor
             if rank == 0:
                 workers.append(subprocess.Popen(command, env=environment))
                 continue
-            with _said(folder, rank).open("wb") as said:
+            with _errors(folder, rank).open("wb") as errors:
                 workers.append(
                     subprocess.Popen(
-                        command, env=environment, stdout=subprocess.DEVNULL, stderr=said
+                        command, env=environment, stdout=subprocess.DEVNULL, stderr=errors
                     )
                 )
         yield workers
@@ -133,16 +133,16 @@ def _ended(workers: Workers) -> list[int | None]:
     return [worker.returncode for worker in workers]
 
 
-def _said(folder: Path, rank: int) -> Path:
-    return folder / f"said-{rank}"
+def _errors(folder: Path, rank: int) -> Path:
+    return folder / f"stderr-{rank}"
 
 
 def _lines(folder: Path, rank: int) -> list[str]:
-    return _said(folder, rank).read_text(errors="replace").splitlines()
+    return _errors(folder, rank).read_text(errors="replace").splitlines()
 
 
 def _mistake(folder: Path, rank: int) -> list[str]:
-    """What a process other than the first said of its error; else its last line."""
+    """The error message of a process other than the first; else its last line."""
     lines = _lines(folder, rank)
     errors = [number for number, line in enumerate(lines) if line.startswith("error: ")]
     return lines[errors[-1] if errors else -1 :]
@@ -157,5 +157,5 @@ def _loss(statuses: Sequence[int | None], folder: Path) -> str:
     which = f"process {rank + 1} of {len(statuses)}"
     if status < 0:
         return f"{which} was ended by {signal.Signals(-status).name}"
-    said = _lines(folder, rank) if rank else []
-    return f"{which} failed with status {status}" + (f" ({said[-1]})" if said else "")
+    lines = _lines(folder, rank) if rank else []
+    return f"{which} failed with status {status}" + (f" ({lines[-1]})" if lines else "")

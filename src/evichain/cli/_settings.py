@@ -71,9 +71,9 @@ def _annotation(name: str, field: FieldInfo) -> Any:
     simple: type = str
     if isinstance(field.annotation, type) and field.annotation in _SIMPLE:
         simple = field.annotation
-    said = " ".join((field.description or "").split())
+    about = " ".join((field.description or "").split())
     option = typer.Option(
-        help=f"{said} [{_defaults(name, field.default)}]",
+        help=f"{about} [{_defaults(name, field.default)}]",
         show_default=False,
         metavar={int: "N", float: "X"}.get(simple),
     )

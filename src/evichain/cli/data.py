@@ -188,7 +188,7 @@ def generate(
     """Make up ratings with a known structure, of any number, for tests of scale.
 
     Some users and items have very many ratings and most have few. The card beside the ratings
-    tells the lowest RMSE that anyone could reach, who knows all but the noise.
+    reports the lowest RMSE that is possible: that of the noise alone.
     """
     from evichain.ratings.synthetic import Synthetic
     from evichain.resources import peak_bytes

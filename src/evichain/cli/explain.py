@@ -59,7 +59,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="|".join(_FORMATS),
-            help="What to write; by default what the name of --out tells, or else text.",
+            help="The format; by default that of the suffix of --out, or else text.",
             show_default=False,
         ),
     ] = None,

@@ -178,7 +178,7 @@ def recommend(
 
 @dataclass(frozen=True)
 class _Job:
-    """What all three verbs are told, and how they go about it."""
+    """The options that all three verbs share, and the steps they share."""
 
     doing: str
     model: Path
@@ -247,7 +247,7 @@ class _Job:
                 )
 
     def _output(self) -> str:
-        """Where the output goes, as Spark is told; one on this machine is looked at first."""
+        """The output path for Spark; a local one is checked first."""
         local = self.out.removeprefix(_HERE)
         if "://" in local:
             return self.out.rstrip("/")

@@ -185,7 +185,7 @@ def _default_threshold(recommender: Evaluated, graph: Graph) -> float:
 def _test_users(table: Ratings) -> tuple[Sequence[Id], Longs]:
     """The distinct users, and for each rating the position of its user among them.
 
-    Users are told apart by id, not by index: two unknown users are two.
+    Users are distinguished by id, not by index: two unknown users are two.
     """
     column = table.frame["user_id"]
     _, first, position = np.unique(column.to_numpy(), return_index=True, return_inverse=True)

@@ -18,7 +18,7 @@ import torch
 
 from evichain import __version__
 from evichain.atomic_write import file_beside
-from evichain.errors import SettingsError, SplitError
+from evichain.errors import SettingsError, SplitError, cause_of
 from evichain.experiments import make_experiment
 from evichain.experiments.drawing import check_installed, save_png
 from evichain.experiments.experiment import Cell, Experiment, Measured, Request, Results, key_of
@@ -101,7 +101,7 @@ def run(
         kept.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(
-            f"results cannot be kept here ({error.strerror})",
+            f"results cannot be kept here ({cause_of(error)})",
             where=str(out),
             right="Name a folder that can be written to.",
         ) from error

@@ -97,8 +97,8 @@ def estimates(
 ) -> tuple[Floats, Floats | None, tuple[Flags, Flags]]:
     """The prediction for each (user, item) pair of indices.
 
-    Returns the estimates, the deviations expected of them (None without doubt), and which
-    users and which items there are.
+    Returns the estimates, their standard deviations (None without a std head), and which
+    users and which items have an embedding.
     """
     both, positions = [], []
     for side in Side:

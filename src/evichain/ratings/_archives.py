@@ -64,7 +64,7 @@ class Files:
             return (self.root / name).is_file()
         return name in self._archive.NameToInfo
 
-    def said(self, name: str) -> str:
+    def label(self, name: str) -> str:
         """The file as named in messages."""
         if self._archive is None:
             return str(self.root / name)
@@ -79,7 +79,7 @@ class Files:
         if PurePosixPath(name).suffix in PACKED and packing is None:
             raise DataError(
                 f"named {PurePosixPath(name).suffix} but not packed so",
-                where=self.said(name),
+                where=self.label(name),
                 right="Leave the suffix off a file that is not compressed.",
             )
         if packing is None:
@@ -95,7 +95,7 @@ class Files:
         assert self._archive is not None
         info = self._archive.getinfo(name)
         if info.flag_bits & 1:
-            raise DataError("is encrypted", where=self.said(name), right="Unpack it first.")
+            raise DataError("is encrypted", where=self.label(name), right="Unpack it first.")
         if info.file_size > self._limit(info.compress_size):
             self._too_large(name)
         with self._damage_reported(name), self._archive.open(info) as source:
@@ -123,7 +123,7 @@ class Files:
     def _too_large(self, name: str) -> NoReturn:
         raise DataError(
             f"unpacks to more than {_MOST_RATIO} times its size or than there is room for",
-            where=self.said(name),
+            where=self.label(name),
             right="If it really holds ratings, unpack it and give the plain file.",
         )
 
@@ -132,7 +132,7 @@ class Files:
         try:
             yield
         except (*_DAMAGED, NotImplementedError) as error:
-            raise damaged(self.said(name), error) from error
+            raise damaged(self.label(name), error) from error
 
 
 def packing_of(path: Path) -> str | None:
@@ -158,7 +158,7 @@ def damaged(where: str, error: Exception) -> DataError:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that cannot be said in text: not everything can open it."""
+    """Refuse a name that is not valid text: not every program can open it."""
     try:
         str(path).encode()
     except UnicodeEncodeError:

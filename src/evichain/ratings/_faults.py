@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evichain.errors import DataError
+from evichain.errors import DataError, cause_of
 from evichain.ratings._archives import AGAIN
 from evichain.ratings._formats import COLON, CR_ALONE, OFFER
 from evichain.ratings._validation import RawTable
@@ -28,14 +28,13 @@ def faults_explained(path: Path, table: RawTable) -> Iterator[None]:
         yield
     # Damaged Parquet can make polars panic, which is no PolarsError.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0]
         row, what, right = 0, "", OFFER
         if not _is_parquet(path):
             row, what, right = _first_fault(path, table) or (0, "", OFFER)
         elif not isinstance(error, pl.exceptions.SchemaError):  # parts with different columns
             right = AGAIN
         raise DataError(
-            what or f"cannot be read ({said})",
+            what or f"cannot be read ({cause_of(error)})",
             where=f"{table.where}, row {row}" if row else table.where,
             right=right,
         ) from error

@@ -79,7 +79,7 @@ def _beside(ratings: str) -> list[str]:
 
 def _read(files: Files, name: str, items: pl.Series) -> Titles:
     """The titles in a table of items, with a note about items that do not match."""
-    where, path = files.said(name), files.plain(name)
+    where, path = files.label(name), files.plain(name)
     original = str(PurePosixPath(name).with_suffix("")) if name.endswith(PACKED) else name
     if original.endswith(("u.item", ".dat")):
         table = _split(path.read_bytes(), "::" if original.endswith(".dat") else "|")

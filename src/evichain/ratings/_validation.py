@@ -214,7 +214,7 @@ def _number(column: str, dtype: pl.DataType, where: str) -> pl.Expr:
 
 
 def _time(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> pl.Expr:
-    """Times as numbers, dates in microseconds: so that of two within a second the later is told.
+    """Times as numbers, dates in microseconds: so that the later of two within a second is known.
 
     Where none is given, it is `UNKNOWN_TIME`, which comes before all others.
     """
@@ -239,7 +239,7 @@ def _is_given(dtype: pl.DataType) -> pl.Expr:
 
 
 def _are_dates(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> bool:
-    """Whether times are dates, not numbers; of text the first ones tell."""
+    """Whether times are dates, not numbers; of text, by the first ones."""
     if dtype != pl.String:
         return isinstance(dtype, (pl.Date, pl.Datetime))
     number = _number(TIMESTAMP, dtype, where).cast(pl.Int64, strict=False)
@@ -319,7 +319,7 @@ def _in_seconds(frame: pl.DataFrame, a_second: int | None) -> pl.DataFrame:
     """Times in seconds, null where there is none; without the column where there is none at all.
 
     Args:
-        a_second: what times count to in a second; None where their size has to tell: as seconds,
+        a_second: what times count to in a second; None to infer it from their size: as seconds,
             1e11 is the year 5138.
     """
     known = frame[TIMESTAMP].replace(UNKNOWN_TIME, None)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evichain.errors import DataError
+from evichain.errors import DataError, cause_of
 from evichain.kernels import Floats, Ints, Longs, kernel
 from evichain.progress import progress as progress_bar
 from evichain.ratings._buckets import Buckets, GrowingArray
@@ -180,9 +180,10 @@ def _writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
-        said = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason"])[0]
         right = "Choose a place that can be written to and has room."
-        raise DataError(f"cannot be written ({said})", where=str(folder), right=right) from error
+        raise DataError(
+            f"cannot be written ({cause_of(error)})", where=str(folder), right=right
+        ) from error
 
 
 class _Count:
@@ -258,7 +259,7 @@ class _Conversion:
         values.unlink()
 
     def _write_codes(self, ratings: Floats) -> None:
-        """The users' codes, which could not be told before all ratings had been seen."""
+        """The users' codes, known only after all ratings have been read."""
         kind = np.uint8 if self.scale.levelled else np.float32
         path = array_path(self._folder, Side.USER, "codes")
         with closing(GrowingArray(path, kind)) as out:

@@ -71,7 +71,7 @@ class Graph:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the ratings, to tell one set from another."""
+        """A digest of the ratings, which identifies them."""
         digest = blake2b(digest_size=16)
         rows = self.rows[Side.USER]
         keys = (ids.keys for ids in self.ids)

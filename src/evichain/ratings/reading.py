@@ -83,7 +83,7 @@ def read_file(
 ) -> Ratings:
     """Read one of several files, with the titles beside it."""
     plain, table = _scan(files, file, _wanted(options, format))
-    return _ratings(files, file, plain, table, options, name or files.said(file))
+    return _ratings(files, file, plain, table, options, name or files.label(file))
 
 
 def read_pairs(
@@ -117,7 +117,7 @@ def _wanted(options: ReadOptions, format: str | None = None) -> Wanted:
 
 def _scan(files: Files, file: str, wanted: Wanted) -> tuple[Path, RawTable]:
     original = str(PurePosixPath(file).with_suffix("")) if file.endswith(PACKED) else file
-    where = files.said(file)
+    where = files.label(file)
     return scan(files.plain(file), original, wanted, where=where, scratch=files.scratch)
 
 

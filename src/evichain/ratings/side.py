@@ -19,7 +19,7 @@ class Side(IntEnum):
 
     @property
     def noun(self) -> str:
-        """`user` or `item`, as said to people."""
+        """`user` or `item`, for messages."""
         return self.name.lower()
 
     @property

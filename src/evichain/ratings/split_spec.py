@@ -99,8 +99,8 @@ def _named_split(data: str | Path, name: str, options: ReadOptions) -> Split:
         train, test = (
             read_file(files, str(beside.with_name(file)), **options) for file in pairs[name]
         )
-    said = str(data)
-    return given_split(replace(train, name=said), replace(test, name=said), name=name)
+    label = str(data)
+    return given_split(replace(train, name=label), replace(test, name=label), name=name)
 
 
 def _named_pairs(files: Files, beside: PurePosixPath) -> dict[str, tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 `r = clip(round(mean + b_u + c_i + p_u . q_i + noise))` in half stars. Everything is drawn by
 hashes of (seed, user, item), so that any part of a set can be made alone and in any order, and
-what a rating would be expected to be can be told for every pair, rated or not.
+what a rating would be expected to be is known for every pair, rated or not.
 """
 
 import json

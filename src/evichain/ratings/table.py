@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evichain.errors import DataError
+from evichain.errors import DataError, cause_of
 from evichain.ratings._validation import ROW, RawTable, validate
 from evichain.ratings.columns import ITEM, RATING, TIMESTAMP, TITLE, USER, named_columns
 
@@ -100,7 +100,7 @@ class Ratings:
             found, titles = validate(table), _titles(table)
         except (pl.exceptions.PolarsError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
-                f"is not a table of ratings ({(str(error).splitlines() or ['?'])[0]})",
+                f"is not a table of ratings ({cause_of(error)})",
                 where=where,
                 right="Give columns of one length, each of numbers or of strings.",
             ) from error

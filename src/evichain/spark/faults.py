@@ -79,5 +79,5 @@ def _reason(text: str) -> str:
     if causes:
         return causes[-1]
     # py4j puts the call on a line of its own, before Java's message.
-    said = [line.removeprefix(_SAID) for line in lines if line.startswith(_SAID)]
-    return (said or raised or lines or ["no reason given"])[0]
+    stated = [line.removeprefix(_SAID) for line in lines if line.startswith(_SAID)]
+    return (stated or raised or lines or ["no reason given"])[0]

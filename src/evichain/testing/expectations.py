@@ -1,4 +1,4 @@
-"""What the checks share: how a failure is said, and the models and pairs they ask about."""
+"""What the checks share: how they fail, and their models and pairs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

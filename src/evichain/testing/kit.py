@@ -50,7 +50,7 @@ def check_recommender(make: Make) -> None:
         except SkipTest:
             continue
         except Exception as error:
-            said = str(error) if isinstance(error, CheckError) else repr(error)
-            failures.append(f"{check.__name__}: {said}")
+            reason = str(error) if isinstance(error, CheckError) else repr(error)
+            failures.append(f"{check.__name__}: {reason}")
     if failures:
         raise CheckError("\n".join(failures))

@@ -16,10 +16,10 @@ def planted_blocks(
     seed: int = 0,
     noise: float = 0.0,
 ) -> Ratings:
-    """Ratings of which every missing one is known: `planted_rating` tells it.
+    """Ratings of which every missing one is known: `planted_rating` returns it.
 
     User u and item i are integers from 0, in the blocks `u % blocks` and `i % blocks`. Users rate
-    the items of their own block 5 and all others 1. Neither a user's nor an item's mean tells
+    the items of their own block 5 and all others 1. Neither a user's nor an item's mean shows
     them apart, so that only a model that sees who agrees with whom gets them right.
 
     Args:

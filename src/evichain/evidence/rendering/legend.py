@@ -24,11 +24,11 @@ def legend(pieces: Sequence["Piece"], colours: set[str], inner: float) -> tuple[
     """
     drawn = [element("line", x1=0, y1=0, x2=inner, y2=0, stroke=marks.FRAME)]
     x, y = 0.0, LINE_HEIGHT
-    for sample, sample_width, told in (*_entities(pieces), *_edges(pieces, colours)):
-        needed = sample_width + 8 + text_width(told, LINE)
+    for sample, sample_width, label in (*_entities(pieces), *_edges(pieces, colours)):
+        needed = sample_width + 8 + text_width(label, LINE)
         if x and x + needed > inner:
             x, y = 0.0, y + LINE_HEIGHT
-        explained = [sample, words(told, sample_width + 8, 0.0, LINE, marks.MUTED)]
+        explained = [sample, words(label, sample_width + 8, 0.0, LINE, marks.MUTED)]
         drawn.append(group(explained, transform=f"translate({x:.1f} {y:.1f})"))
         x += needed + BETWEEN
     return drawn, y + 12

@@ -86,8 +86,8 @@ class _Picture:
         reason = self.trace.reason
         if reason is None:
             return [meaning(self.trace, self.digits[0])]
-        told = f"Only what is usual, for want of a chain of evidence: {plain(reason)}"
-        return wrap(told, int(inner / (0.6 * LINE)), max_lines=4, placeholder=" …")
+        note = f"Only what is usual, for want of a chain of evidence: {plain(reason)}"
+        return wrap(note, int(inner / (0.6 * LINE)), max_lines=4, placeholder=" …")
 
     def _lines(self, notes: list[str]) -> Iterator[str]:
         for number, note in enumerate(notes):
@@ -197,7 +197,7 @@ class _Picture:
         trace = self.trace
         if trace.reason is not None:
             return f"The estimate is only what is usual: {plain(trace.reason)}"
-        told = [meaning(trace, self.digits[0])]
+        sentences = [meaning(trace, self.digits[0])]
         for root in (trace.user, trace.item):
             strongest = "; ".join(
                 f"{name(piece)}, rated {rating(piece.rating or 0.0)}, "
@@ -205,8 +205,8 @@ class _Picture:
                 for piece in root.pieces[:3]
             )
             through = f"{amount(root.contribution, self.digits[0])} through {name(root)}"
-            told.append(f"{through}, above all {strongest}." if strongest else f"{through}.")
-        return shortened(" ".join(told), 1000)
+            sentences.append(f"{through}, above all {strongest}." if strongest else f"{through}.")
+        return shortened(" ".join(sentences), 1000)
 
 
 def _paper(width: float, height: float) -> str:

@@ -152,7 +152,7 @@ def shows(contribution: float, digits: int) -> bool:
 
 
 def digits(trace: "Trace") -> list[int]:
-    """Decimals that tell the strongest pieces apart, by depth.
+    """Decimals that show the strongest pieces as different, by depth.
 
     Two, and more where evidence is spread thin, as it is further down.
     """

@@ -18,7 +18,7 @@ _STUCK = 300
 
 async def ratings_are_visible(address: tuple[str, int], mix: RequestMix) -> bool:
     """Whether someone new who rates one thing after another gets another list each time, and, when
-    all has settled, the one that anyone with these ratings gets."""
+    all updates are done, the one that anyone with these ratings gets."""
     connection = await Connection.open(*address)
     user, own, before = mix.new_user(), dict[Id, float](), dict[str, float]()
     try:
@@ -52,8 +52,8 @@ async def until_refreshed(address: tuple[str, int]) -> float:
                 reached, since = found["refreshed_version"], now
             elif now - since > _STUCK:
                 raise ServerError(
-                    f"the server has not settled anything for {_STUCK} s",
-                    right="Its log tells why.",
+                    f"the server has finished no update for {_STUCK} s",
+                    right="See its log.",
                 )
             await asyncio.sleep(_OFTEN)
     finally:

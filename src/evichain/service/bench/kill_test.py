@@ -29,7 +29,7 @@ _FIRST = 10**6
 class BatchWriter:
     """One who writes batches, the same ratings again and again or ever more of them.
 
-    A batch is told by its timestamp, which is its number: all of its ratings are there or none.
+    The timestamp of a rating is the number of its batch: all ratings of a batch exist or none.
     """
 
     name: Id

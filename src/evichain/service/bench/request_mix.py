@@ -107,7 +107,7 @@ def put(user: Id, item: Id, rating: float) -> bytes:
 
 def new_id(number: int, integers: bool) -> Id:
     """An id that no data has, of the kind that the others are."""
-    return _BEYOND + number if integers else f"newcomer {number}"
+    return _BEYOND + number if integers else f"new {number}"
 
 
 def list_path(user: Id) -> str:

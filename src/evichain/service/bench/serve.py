@@ -47,7 +47,7 @@ class Load:
 def bench_serve(
     model: REC, ratings: Ratings, load: Load, *, store: str | None = None, say: Say = lambda _: None
 ) -> dict[str, Any]:
-    """Fill a store, serve it, drive the server, and tell how it went.
+    """Fill a store, serve it, drive the server, and report the figures.
 
     Args:
         model: what to serve.

@@ -52,8 +52,8 @@ class Server:
             )
         while not self._ready():
             if self._process.poll() is not None:
-                said = self._log.read_text(errors="replace").strip().splitlines()
-                raise ServerError("the server ended", right=" ".join(said[-2:]))
+                lines = self._log.read_text(errors="replace").strip().splitlines()
+                raise ServerError("the server ended", right=" ".join(lines[-2:]))
             time.sleep(_PAUSE)
         return time.perf_counter() - begun
 
@@ -84,14 +84,14 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float | None:
-        """The processor time it has taken, where the system tells."""
+        """The processor time it has taken, where the system reports it."""
         fields = self._proc_stat().rpartition(")")[2].split()
         ticks = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0
         return (int(fields[11]) + int(fields[12])) / ticks if fields and ticks else None
 
     @property
     def peak_bytes(self) -> int | None:
-        """The most memory it has had resident, where the system tells."""
+        """The most memory it has had resident, where the system reports it."""
         return None if self._process is None else peak_bytes(self._process.pid)
 
     def _proc_stat(self) -> str:

@@ -187,8 +187,8 @@ class _RequestInProgress:
             request_log.error("fault", extra={**fields, "error": error_location(fault)})
         elif self._status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             cause = self._scope.get("state", {}).get("error")
-            said = type(cause).__name__ if cause is not None else None
-            request_log.warning("request", extra={**fields, "error": said})
+            reason = type(cause).__name__ if cause is not None else None
+            request_log.warning("request", extra={**fields, "error": reason})
         else:
             request_log.info("request", extra=fields)
 

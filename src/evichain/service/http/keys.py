@@ -83,9 +83,11 @@ class Keys:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            said = getattr(error, "strerror", None) or "is no text"
+            reason = getattr(error, "strerror", None) or "is no text"
             right = "Name a key file."
-            raise SettingsError(f"cannot be read ({said})", where=str(path), right=right) from error
+            raise SettingsError(
+                f"cannot be read ({reason})", where=str(path), right=right
+            ) from error
         numbered = [(number, line.strip()) for number, line in enumerate(lines, start=1)]
         return cls(
             Key.parse(line, f"{path}, line {number}")

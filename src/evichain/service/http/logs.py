@@ -1,4 +1,4 @@
-"""One line of JSON for each request, and for whatever else is said; without personal data.
+"""One line of JSON for each request, and for every other message; without personal data.
 
 A request is logged by its route (`/v1/users/{user}/ratings`), never by its URL, which contains
 ids. Of an error that is a bug, its place in the code is logged, and not its text,

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict
 from uvicorn.supervisors import Multiprocess
 
-from evichain.errors import SettingsError
+from evichain.errors import SettingsError, cause_of
 from evichain.recommender import REC
 from evichain.service.http import logs
 from evichain.service.http.app import create_app
@@ -80,7 +80,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise SettingsError("no such port", where=where) from error
     except OSError as error:
         raise SettingsError(
-            f"cannot listen there ({error.strerror or error})",
+            f"cannot listen there ({cause_of(error)})",
             where=where,
             right="Give another --port or --host, or stop what listens there.",
         ) from error

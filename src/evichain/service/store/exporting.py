@@ -9,7 +9,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from evichain.atomic_write import file_beside
-from evichain.errors import DataError
+from evichain.errors import DataError, cause_of
 from evichain.progress import progress as shown_progress
 from evichain.service.store.records import Exported
 from evichain.tables import table_suffix, write_table
@@ -76,6 +76,7 @@ def _beside(path: Path) -> Iterator[Path]:
         with file_beside(path) as made:
             yield made
     except (OSError, pl.exceptions.PolarsError) as error:
-        said = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason"])[0]
         right = "Choose a folder that is writable and has space."
-        raise DataError(f"cannot be written ({said})", where=str(path), right=right) from error
+        raise DataError(
+            f"cannot be written ({cause_of(error)})", where=str(path), right=right
+        ) from error

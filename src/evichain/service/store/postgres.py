@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import psycopg
 
-from evichain.errors import StoreError, StoreUnavailableError
+from evichain.errors import StoreError, StoreUnavailableError, cause_of
 from evichain.service.store import queries
 from evichain.service.store.address import PostgresAddress
 from evichain.service.store.base import Store
@@ -142,15 +142,17 @@ class PostgresStore(Store):
             what, right = "is busy: other writers hold the lock", "Try again."
             raise StoreUnavailableError(what, where=self.name, right=right) from error
         except psycopg.Error as error:
-            said = error.diag.message_primary or (str(error).splitlines() or ["no reason given"])[0]
+            reason = error.diag.message_primary or cause_of(error)
             lost = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
             if isinstance(error, lost):
-                raise StoreUnavailableError(f"cannot be used ({said})", where=self.name) from error
+                raise StoreUnavailableError(
+                    f"cannot be used ({reason})", where=self.name
+                ) from error
             unentitled = isinstance(error, psycopg.errors.InsufficientPrivilege)
             right = (
                 "The role must own the tables, or be allowed to create them." if unentitled else ""
             )
-            raise StoreError(f"refuses ({said})", where=self.name, right=right) from error
+            raise StoreError(f"refuses ({reason})", where=self.name, right=right) from error
 
 
 class _PostgresSession(Session):

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from evichain.errors import StoreError, StoreUnavailableError
+from evichain.errors import StoreError, StoreUnavailableError, cause_of
 from evichain.service.store import queries
 from evichain.service.store.address import SqliteAddress
 from evichain.service.store.base import Store
@@ -112,7 +112,7 @@ class SqliteStore(Store):
                 raise StoreError("is a folder", where=self.name, right="Name a file.")
             there = self._path.exists()
         except OSError as error:
-            what = f"cannot be a file ({error.strerror})"
+            what = f"cannot be a file ({cause_of(error)})"
             raise StoreError(what, where=shown(self.name), right="Name another.") from error
         if not create and not there:
             raise StoreError(

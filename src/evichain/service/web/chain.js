@@ -9,7 +9,7 @@ import { fixed, mark, nameOf, number } from "./words.js";
 
 const THICKEST = 9;
 /** What shows as ±0.00 speaks neither for nor against. */
-const NOTHING = 0.005;
+const LITTLE = 0.005;
 
 export class Chain {
   #widths = new Map();
@@ -174,7 +174,7 @@ export class Chain {
 
 function sign({ contribution, on }) {
   if (!on) return "off";
-  return Math.abs(contribution) < NOTHING ? "little" : contribution > 0 ? "adds" : "takes";
+  return Math.abs(contribution) < LITTLE ? "little" : contribution > 0 ? "adds" : "takes";
 }
 
 function heads(graph) {
