@@ -46,7 +46,6 @@ def scale(
         typer.Option(
             metavar="DIR",
             help="Where sets and graphs are kept for the next time; by default the user's cache.",
-            show_default=False,
         ),
     ] = None,
     json: Json = False,

@@ -25,7 +25,6 @@ ItemsTable = Annotated[
         "--items",
         metavar="FILE",
         help="A table with the titles of items; by default items.* or movies.* beside the ratings.",
-        show_default=False,
     ),
 ]
 Columns = Annotated[
@@ -33,7 +32,6 @@ Columns = Annotated[
     typer.Option(
         metavar="user=NAME,...",
         help="The names of columns that are not recognized: user, item, rating, timestamp, title.",
-        show_default=False,
     ),
 ]
 SkipBadRows = Annotated[

@@ -15,17 +15,9 @@ def examples(*lines: str) -> str:
 
 
 Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="A data set of `evichain data list`, or a path.",
-        show_default=False,
-    ),
+    str, typer.Argument(metavar="DATA", help="A data set of `evichain data list`, or a path.")
 ]
-Model = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", help="A model's folder (train --out).", show_default=False),
-]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model's folder (train --out).")]
 StoreUrl = Annotated[
     str,
     typer.Option(
@@ -33,7 +25,6 @@ StoreUrl = Annotated[
         metavar="URL",
         envvar="EVICHAIN_STORE",
         help="sqlite:///path, a path, or postgresql://user@host/database.",
-        show_default=False,
     ),
 ]
 Json = Annotated[
@@ -46,42 +37,30 @@ _SPLIT_HELP = (
     "training), cold:50/5 (50 users have 5 ratings), a named split of the data (u1), or "
     "TRAIN_FILE,TEST_FILE."
 )
-Split = Annotated[
-    str | None,
-    typer.Option("--split", metavar="SPEC", help=_SPLIT_HELP, show_default=False),
-]
-Spec = Annotated[str, typer.Argument(metavar="SPEC", help=_SPLIT_HELP, show_default=False)]
+Split = Annotated[str | None, typer.Option("--split", metavar="SPEC", help=_SPLIT_HELP)]
+Spec = Annotated[str, typer.Argument(metavar="SPEC", help=_SPLIT_HELP)]
 LARGEST_SEED = 2**63 - 1
 Seed = Annotated[
     int,
     typer.Option(
-        "--seed",
-        metavar="N",
-        min=0,
-        max=LARGEST_SEED,
-        help="The seed of all random draws.",
+        "--seed", metavar="N", min=0, max=LARGEST_SEED, help="The seed of all random draws."
     ),
 ]
 
 Recipe = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="A named set of settings; * below: fitted to the data."),
+    str, typer.Option(metavar="NAME", help="A named set of settings; * below: fitted to the data.")
 ]
 
 Rated = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="ITEM=RATING",
-        help="A rating of a guest who is not in the data; repeat for more.",
-        show_default=False,
+        metavar="ITEM=RATING", help="A rating of a guest who is not in the data; repeat for more."
     ),
 ]
 Without = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="ITEM",
-        help="Leave out the asker's rating of this item; repeat for more.",
-        show_default=False,
+        metavar="ITEM", help="Leave out the asker's rating of this item; repeat for more."
     ),
 ]
 

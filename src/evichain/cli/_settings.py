@@ -20,7 +20,6 @@ Assignments = Annotated[
         "--set",
         metavar="NAME=VALUE",
         help="Set any setting by its name; may be given again and again.",
-        show_default=False,
     ),
 ]
 
@@ -74,7 +73,6 @@ def _annotation(name: str, field: FieldInfo) -> Any:
     about = " ".join((field.description or "").split())
     option = typer.Option(
         help=f"{about} [{_defaults(name, field.default)}]",
-        show_default=False,
         metavar={int: "N", float: "X"}.get(simple),
     )
     return Annotated[simple | None, option]

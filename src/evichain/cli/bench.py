@@ -18,10 +18,7 @@ verb = group("Measure a training step, bulk generation, growing data, and the se
 verb.command("scale", epilog=examples(*EXAMPLES))(scale)
 
 Data = Annotated[
-    str,
-    typer.Option(
-        metavar="DATA", help="A name of `evichain data list`, or a path.", show_default=False
-    ),
+    str, typer.Option(metavar="DATA", help="A name of `evichain data list`, or a path.")
 ]
 
 
@@ -123,7 +120,6 @@ def serve(
             metavar="MODEL",
             help="A model's folder. By default one is trained on the data, for a few steps: how "
             "fast it answers does not depend on what it has learned.",
-            show_default=False,
         ),
     ] = None,
     store: Annotated[
@@ -131,7 +127,6 @@ def serve(
         typer.Option(
             metavar="URL",
             help="An empty store, as for `serve`; by default a file that is removed afterwards.",
-            show_default=False,
         ),
     ] = None,
     seconds: Annotated[

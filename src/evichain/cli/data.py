@@ -103,7 +103,6 @@ def convert(
             "or a .graph folder: the arrays of the graph that models are trained on, with titles "
             "and without timestamps. Parquet of any size is converted to a graph in bounded "
             "memory, and `train` maps it instead of reading it.",
-            show_default=False,
         ),
     ],
     force: Force = False,
@@ -175,8 +174,7 @@ def generate(
         int, typer.Option(metavar="N", min=0, help="How many users; 0: one for 100 ratings.")
     ] = 0,
     items: Annotated[
-        int,
-        typer.Option(metavar="N", min=0, help="How many items; 0: 8 times the ratings' root."),
+        int, typer.Option(metavar="N", min=0, help="How many items; 0: 8 times the ratings' root.")
     ] = 0,
     rank: Annotated[int, typer.Option(metavar="N", min=0, help="Of the planted structure.")] = 4,
     noise: Annotated[

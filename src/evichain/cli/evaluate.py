@@ -34,7 +34,6 @@ def evaluate(
             min=0,
             max=LARGEST_SEED,
             help="The seed of the split. [default: that of the model]",
-            show_default=False,
         ),
     ] = None,
     top: Top = 10,

@@ -39,9 +39,7 @@ def explain(
     pair: Annotated[
         list[str],
         typer.Argument(
-            metavar="[USER] ITEM",
-            help="A user and an item; the item alone with --rated.",
-            show_default=False,
+            metavar="[USER] ITEM", help="A user and an item; the item alone with --rated."
         ),
     ],
     rated: Rated = None,
@@ -60,12 +58,10 @@ def explain(
         typer.Option(
             metavar="|".join(_FORMATS),
             help="The format; by default that of the suffix of --out, or else text.",
-            show_default=False,
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where to; stdout by default.", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Where to; stdout by default.")
     ] = None,
     force: Force = False,
     json: Json = False,

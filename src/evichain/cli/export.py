@@ -24,18 +24,13 @@ def export(
     store: StoreUrl,
     out: Annotated[
         Path,
-        typer.Option(
-            metavar="FILE",
-            help="Where the ratings go: .csv, .tsv, .parquet or .ndjson.",
-            show_default=False,
-        ),
+        typer.Option(metavar="FILE", help="Where the ratings go: .csv, .tsv, .parquet or .ndjson."),
     ],
     titles: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Where the titles go; items.csv beside ratings.csv is read with it.",
-            show_default=False,
         ),
     ] = None,
     timestamps: Annotated[bool, typer.Option(help="Write the timestamps.")] = True,

@@ -25,7 +25,6 @@ def import_(
         typer.Argument(
             metavar="SOURCE",
             help="A data set of `evichain data list`, a path, or the URL of another store to copy.",
-            show_default=False,
         ),
     ],
     store: StoreUrl,

@@ -30,7 +30,6 @@ def paper(
         typer.Argument(
             metavar="NAME",
             help="rmse-table, online, convergence, complexity, cold-start, trace, scaling or all.",
-            show_default=False,
         ),
     ],
     data: Annotated[
@@ -39,7 +38,6 @@ def paper(
             metavar="DATA",
             help="A name of `evichain data list` or a path; may be given again and again. By "
             "default ml-100k and ml-1m, and ml-10m where it was fetched; ml-100k with --quick.",
-            show_default=False,
         ),
     ] = None,
     seed: Annotated[
@@ -50,7 +48,6 @@ def paper(
             max=LARGEST_SEED,
             help="Everything random is drawn from it; given again and again, tables have the "
             "mean. [default: 0]",
-            show_default=False,
         ),
     ] = None,
     system: Annotated[
@@ -59,7 +56,6 @@ def paper(
             metavar="NAME",
             help="Measure this system only; may be given again and again. Others are in the "
             "report where they were measured before.",
-            show_default=False,
         ),
     ] = None,
     out: Annotated[

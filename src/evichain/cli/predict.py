@@ -39,21 +39,16 @@ verb = single()
 )
 def predict(
     model: Model,
-    user: Annotated[
-        str | None, typer.Option(metavar="ID", help="A user.", show_default=False)
-    ] = None,
+    user: Annotated[str | None, typer.Option(metavar="ID", help="A user.")] = None,
     rated: Rated = None,
     without: Without = None,
     item: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="An item; repeat for more.", show_default=False),
+        list[str] | None, typer.Option(metavar="ID", help="An item; repeat for more.")
     ] = None,
     pairs: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="A table of users and items, in any format that `train` reads.",
-            show_default=False,
+            metavar="FILE", help="A table of users and items, in any format that `train` reads."
         ),
     ] = None,
     columns: Columns = None,
@@ -64,7 +59,6 @@ def predict(
             metavar="FILE",
             help="Where the predictions of --pairs go: .csv, .tsv, .parquet or .ndjson. CSV on "
             "stdout by default.",
-            show_default=False,
         ),
     ] = None,
     force: Force = False,

@@ -39,9 +39,7 @@ verb = single()
 )
 def recommend(
     model: Model,
-    user: Annotated[
-        str | None, typer.Argument(metavar="USER", help="A user.", show_default=False)
-    ] = None,
+    user: Annotated[str | None, typer.Argument(metavar="USER", help="A user.")] = None,
     n: Annotated[
         int, typer.Option("-n", "--count", metavar="N", min=1, help="How many items.")
     ] = 10,
@@ -54,8 +52,7 @@ def recommend(
         bool, typer.Option("--reasons", help="Say which rating supports each item most.")
     ] = False,
     similar_to: Annotated[
-        str | None,
-        typer.Option(metavar="ITEM", help="List the items most like this one.", show_default=False),
+        str | None, typer.Option(metavar="ITEM", help="List the items most like this one.")
     ] = None,
     everyone: Annotated[
         bool, typer.Option("--everyone", help="Lists for all users of the model, into --out.")
@@ -65,7 +62,6 @@ def recommend(
         typer.Option(
             metavar="FILE",
             help="Where the lists of --everyone go: .csv, .tsv, .parquet or .ndjson.",
-            show_default=False,
         ),
     ] = None,
     caution: Annotated[

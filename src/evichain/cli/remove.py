@@ -21,22 +21,14 @@ verb = single()
 )
 def remove(
     model: Model,
-    user: Annotated[str, typer.Argument(metavar="USER", help="A user.", show_default=False)],
+    user: Annotated[str, typer.Argument(metavar="USER", help="A user.")],
     item: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ITEM",
-            help="Remove the rating of this item only; repeat for more.",
-            show_default=False,
-        ),
+        typer.Option(metavar="ITEM", help="Remove the rating of this item only; repeat for more."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Write the model here; by default it is replaced.",
-            show_default=False,
-        ),
+        typer.Option(metavar="FOLDER", help="Write the model here; by default it is replaced."),
     ] = None,
     force: Force = False,
     json: Json = False,

@@ -49,7 +49,6 @@ def serve(
             envvar="EVICHAIN_STORE",
             help="sqlite:///path, a path, or postgresql://user@host/database; by default a file "
             "in your data folder, one per model.",
-            show_default=False,
         ),
     ] = None,
     host: Annotated[
@@ -75,7 +74,6 @@ def serve(
             envvar="EVICHAIN_KEYS",
             help="A file of keys, one per line: name, read or write, SHA-256. EVICHAIN_READ_KEY "
             "and EVICHAIN_WRITE_KEY add one key each.",
-            show_default=False,
         ),
     ] = None,
     open_: Annotated[
@@ -142,7 +140,6 @@ def serve(
             envvar="EVICHAIN_FEEDBACK_RATING",
             help="The rating of feedback without a value in gorse's API; the highest rating by "
             "default.",
-            show_default=False,
         ),
     ] = None,
     names: Annotated[
@@ -155,8 +152,7 @@ def serve(
         ),
     ] = False,
     empty: Annotated[
-        bool,
-        typer.Option("--empty", help="Do not fill an empty store with the model's ratings."),
+        bool, typer.Option("--empty", help="Do not fill an empty store with the model's ratings.")
     ] = False,
     json_logs: Annotated[
         bool, typer.Option("--json-logs", envvar="EVICHAIN_JSON_LOGS", help="Log as JSON.")
@@ -168,7 +164,6 @@ def serve(
             callback=_new_key,
             is_eager=True,
             help="Make a key (scope: read or write), print it and its line, and exit.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

@@ -27,31 +27,21 @@ verb = group("Embeddings, predictions and lists in bulk, on Spark.")
 Ratings = Annotated[
     str,
     typer.Argument(
-        metavar="RATINGS",
-        help="A path or URL of Parquet that Spark can read, or table:NAME.",
-        show_default=False,
+        metavar="RATINGS", help="A path or URL of Parquet that Spark can read, or table:NAME."
     ),
 ]
-Out = Annotated[
-    str,
-    typer.Option(metavar="PATH", help="The folder of Parquet to write.", show_default=False),
-]
+Out = Annotated[str, typer.Option(metavar="PATH", help="The folder of Parquet to write.")]
 Master = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
         help="spark://host:7077, yarn, k8s://…; by default what spark-submit says, or all cores "
         "of this machine.",
-        show_default=False,
     ),
 ]
 Conf = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=VALUE",
-        help="A setting of Spark; may be given again and again.",
-        show_default=False,
-    ),
+    typer.Option(metavar="NAME=VALUE", help="A setting of Spark; may be given again and again."),
 ]
 Blocks = Annotated[
     int | None,
@@ -59,7 +49,6 @@ Blocks = Annotated[
         metavar="N",
         min=1,
         help="How many blocks each side is cut into; by default of a million ratings each.",
-        show_default=False,
     ),
 ]
 Blocking = Annotated[
@@ -112,9 +101,7 @@ def score(
     pairs: Annotated[
         str,
         typer.Option(
-            metavar="PATH",
-            help="The pairs, user_id and item_id: Parquet, or table:NAME.",
-            show_default=False,
+            metavar="PATH", help="The pairs, user_id and item_id: Parquet, or table:NAME."
         ),
     ],
     out: Out,

@@ -42,15 +42,9 @@ def train(
     recipe: Recipe = "plus",
     split: Split = None,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The model's folder.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The model's folder.")] = None,
     run: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="A folder for the run's log and checkpoints.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="DIR", help="A folder for the run's log and checkpoints.")
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint in the run folder.")

@@ -42,9 +42,7 @@ def tune(
     study: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="A file that keeps the trials; a later run with it adds more.",
-            show_default=False,
+            metavar="FILE", help="A file that keeps the trials; a later run with it adds more."
         ),
     ] = None,
     search: Annotated[
@@ -53,7 +51,6 @@ def tune(
             metavar="NAME=LOW:HIGH",
             help="Search a setting in this range, or NAME=A,B,C among these values, in place of "
             "the recipe's range; may be given again and again.",
-            show_default=False,
         ),
     ] = None,
     most_parameters: Annotated[
