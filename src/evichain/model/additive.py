@@ -47,18 +47,18 @@ class _AdditiveTracer:
         self,
         side: Side,
         depth: int,
-        row: int,
+        position: int,
         weight: Tensor,
         rating: float | None,
         contribution: float,
         own: float,
     ) -> Piece:
-        """The piece at a row, whose embedding v brings `weight @ v`."""
-        identifier, title, prototype = self.source.who(side, depth, row)
+        """The piece at a position, whose embedding v brings `weight @ v`."""
+        identifier, title, prototype = self.source.who(side, depth, position)
         shown: tuple[Piece, ...] = ()
         others, rest = 0, 0.0
         if not prototype:
-            shown, others, rest = self._evidence(side, depth, row, weight)
+            shown, others, rest = self._evidence(side, depth, position, weight)
         return Piece(
             side=side,
             id=identifier,
@@ -74,10 +74,10 @@ class _AdditiveTracer:
         )
 
     def _evidence(
-        self, side: Side, depth: int, row: int, weight: Tensor
+        self, side: Side, depth: int, position: int, weight: Tensor
     ) -> tuple[tuple[Piece, ...], int, float]:
-        """The strongest pieces of evidence of a row, how many more there are, and their sum."""
-        sources, ratings = self.source.links(side, depth, row)
+        """The strongest pieces of evidence of a position, how many more there are, and their sum."""
+        sources, ratings = self.source.links(side, depth, position)
         if not len(sources):
             return (), 0, 0.0
         below = self.source.embeddings(side.opposite, depth + 1, sources).detach().requires_grad_()
