@@ -76,7 +76,7 @@ class _AdditiveTracer:
     def _evidence(
         self, side: Side, depth: int, position: int, weight: Tensor
     ) -> tuple[tuple[Piece, ...], int, float]:
-        """The strongest pieces of evidence of a position, how many more there are, and their sum."""
+        """The strongest pieces of its evidence, how many more there are, and the sum of those."""
         sources, ratings = self.source.links(side, depth, position)
         if not len(sources):
             return (), 0, 0.0
