@@ -92,7 +92,7 @@ TEXT = "user_id,item_id\n1,100\n2,101\n1,100\n"
     [
         ("semicolons.csv", TEXT.replace(",", ";").encode()),
         ("tabs.txt", TEXT.replace(",", "\t").encode()),
-        ("packed.csv.gz", gzip.compress(TEXT.encode())),
+        ("packed.csv.gz", gzip.compress(TEXT.encode(), mtime=0)),
         ("packed.tsv.zst", zstandard.compress(TEXT.replace(",", "\t").encode())),
         ("no-header.csv", TEXT.partition("\n")[2].encode()),
         ("with-rating.csv", b"1,100,4\n2,101,3\n1,100,5\n"),
