@@ -25,7 +25,7 @@ from evichain.answering.asker import (
     make_guest,
 )
 from evichain.answering.graph_backend import GraphBackend
-from evichain.answering.many import lists_for_users
+from evichain.answering.lists import lists_for_users
 from evichain.errors import DataError, NotFittedError, SettingsError, UnknownEntityError
 from evichain.evaluation import Evaluation, ListMetrics, evaluate, list_metrics
 from evichain.evaluation.scoring import ScoreBlock

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evichain.answering.ranking import NO_ITEM, Pairs, top, top_of_one
+from evichain.answering.lists import Pairs
+from evichain.answering.ranking import NO_ITEM, top, top_of_one
 from evichain.kernels import Flags, Floats, Longs
 
 Case = tuple[Floats, tuple[Flags, Flags], Pairs, int]

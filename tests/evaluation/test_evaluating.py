@@ -9,7 +9,7 @@ from evichain import Ratings
 from evichain.baselines import evaluate_references, make_baseline
 from evichain.errors import DataError
 from evichain.evaluation import evaluate, list_metrics
-from evichain.evaluation.errors import root_mean_square
+from evichain.evaluation.prediction_errors import root_mean_square
 from evichain.testing import planted_blocks
 from evichain.testing.planted import planted_rating
 

@@ -9,8 +9,8 @@ import torch
 
 from evichain.answering.asker import Asker
 from evichain.answering.backend import Backend
-from evichain.answering.fold_in import RowSource, row_evidence, user_output
 from evichain.answering.ranking import most_similar, top_of_one
+from evichain.answering.row_evidence import RowSource, row_evidence, user_output
 from evichain.errors import DataError, UnknownEntityError
 from evichain.evidence.trace import Piece, Trace
 from evichain.kernels import Floats, Ints, Longs

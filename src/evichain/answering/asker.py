@@ -9,7 +9,7 @@ import numpy as np
 
 from evichain.answering.arguments import is_id
 from evichain.answering.backend import Backend, Row
-from evichain.answering.fold_in import user_output
+from evichain.answering.row_evidence import user_output
 from evichain.errors import DataError, UnknownEntityError
 from evichain.kernels import Longs
 from evichain.model.inference import HeadOutput

@@ -1,21 +1,31 @@
-"""Lists for many users at once, in batches that bound the memory."""
+"""Lists for many users at once, in batches that bound the memory, and what the users have rated."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
-from evichain.answering.ranking import NO_ITEM, Pairs, pairs_of, top
+from evichain.answering.answers import check_caution, clipped
+from evichain.answering.graph_backend import GraphBackend
+from evichain.answering.ranking import NO_ITEM, top
 from evichain.kernels import Floats, Ints, Longs
 from evichain.model.inference import HeadOutput
+from evichain.progress import progress as progress_bar
+from evichain.ratings.graph import Graph
+from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.side import Side
+
+Pairs = tuple[Longs, Ints]
+"""Distinct (user, item) pairs as two arrays; a user is a row of those that lists are made for."""
 
 _SCORES = 1 << 22
 """How many scores are held in memory at a time."""
 
 
 @dataclass(frozen=True)
-class ListRows:
-    """Rows of lists, user by user, best first.
+class ListBatch:
+    """The lists of a batch of users, as parallel rows: user by user, best first.
 
     Attributes:
         asked: how many users the batch has, including those without a list.
@@ -33,10 +43,10 @@ class ListRows:
     stds: Floats | None
 
 
-def lists(
+def list_batches(
     users: HeadOutput, items: HeadOutput, seen: Pairs, n: int, caution: float = 0.0
-) -> Iterator[ListRows]:
-    """The n best items for each user that the model can say something about.
+) -> Iterator[ListBatch]:
+    """The n best items for each user that the model has an answer for, a batch of users at a time.
 
     Yields at least one batch, an empty one if there are no users.
 
@@ -52,14 +62,14 @@ def lists(
             scores -= np.float32(caution) * np.exp(users.log_stds[part, None] + items.log_stds)
         scores[~users.answerable[part]] = -np.inf
         scores[:, ~items.has_embedding] = -np.inf
-        scores[pairs_of(seen, part)] = -np.inf
+        scores[pairs_of_users(seen, part)] = -np.inf
         found = top(scores, n)
         user, rank = np.nonzero(found != NO_ITEM)
         item, user = found[user, rank], user + start
         stds = None
         if users.log_stds is not None and items.log_stds is not None:
             stds = np.exp(users.log_stds[user] + items.log_stds[item])
-        yield ListRows(
+        yield ListBatch(
             asked=part.stop - part.start,
             users=user,
             ranks=(rank + 1).astype(np.int32),
@@ -67,3 +77,54 @@ def lists(
             estimates=np.einsum("ij,ij->i", users.vectors[user], items.vectors[item]),
             stds=stds,
         )
+
+
+def lists_for_users(
+    backend: GraphBackend,
+    users: Longs,
+    n: int,
+    *,
+    exclude_seen: bool = True,
+    caution: float = 0.0,
+    progress: bool = False,
+) -> pl.DataFrame:
+    """The items that each of these users would rate highest, as one table."""
+    graph, outputs = backend.graph, backend.outputs(Side.USER, users)
+    check_caution(caution, outputs)
+    names, items = (ids.values for ids in graph.ids)
+    titles = [graph.title(item) for item in items]
+    seen = seen_pairs(graph, users if exclude_seen else users[:0])
+    parts = []
+    with progress_bar("Listing", len(users), enabled=progress, unit="users") as bar:
+        for found in list_batches(outputs, backend.items, seen, n, caution):
+            columns = {
+                "user_id": names[users[found.users]],
+                "rank": found.ranks,
+                "item_id": items[found.items],
+                "title": [titles[item] for item in found.items.tolist()],
+                "estimate": clipped(backend, found.estimates),
+                "std": found.stds,
+            }
+            overrides = {"std": pl.Float32, "title": pl.String}
+            parts.append(pl.DataFrame(columns, schema_overrides=overrides))
+            bar(found.asked)
+    return pl.concat(parts)
+
+
+def seen_pairs(graph: Graph, users: Ints | Longs) -> Pairs:
+    """What users have rated, as (position among these users, item), sorted by position.
+
+    An UNKNOWN user has rated nothing.
+    """
+    rows = graph.rows[Side.USER]
+    first = np.where(users == UNKNOWN, 0, rows.indptr[users])
+    counts = np.where(users == UNKNOWN, 0, rows.indptr[users + 1] - first)
+    skipped = np.repeat(first - (np.cumsum(counts) - counts), counts)
+    items = rows.indices[skipped + np.arange(len(skipped))]
+    return np.repeat(np.arange(len(users)), counts), items
+
+
+def pairs_of_users(pairs: Pairs, part: slice) -> Pairs:
+    """The pairs of a range of users, who are then counted from 0; `pairs` is sorted by user."""
+    first, last = np.searchsorted(pairs[0], (part.start, part.stop))
+    return pairs[0][first:last] - part.start, pairs[1][first:last]

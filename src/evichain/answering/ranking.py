@@ -1,12 +1,9 @@
-"""Choose the highest scores: the best items of one user or of many, and the most similar rows."""
+"""The highest scores: the best items for one user or many, and the rows most similar to a row."""
 
 import numpy as np
 import numpy.typing as npt
 
 from evichain.kernels import Flags, Floats, Ints, Longs, kernel
-
-Pairs = tuple[Longs, Ints]
-"""Distinct (user, item) pairs as two arrays; a user is a row of those that lists are made for."""
 
 NO_ITEM = -1
 """Fills up a list that is shorter than asked for."""
@@ -111,9 +108,3 @@ def _short_list(scores: Floats, allowed: Flags, excluded: Longs | Ints, n: int) 
         found[rank] = i
         count = min(count + 1, n)
     return found[:count]
-
-
-def pairs_of(pairs: Pairs, part: slice) -> Pairs:
-    """The pairs of a range of users, who are then counted from 0; `pairs` is sorted by user."""
-    first, last = np.searchsorted(pairs[0], (part.start, part.stop))
-    return pairs[0][first:last] - part.start, pairs[1][first:last]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from evichain.bench.products import Shape, block_products, ratio, seconds_of_products
-from evichain.evidence.choice import choose
+from evichain.evidence.bulk_selection import select_for_all
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.model.chain import Chain
@@ -70,7 +70,7 @@ def _products(chain: Chain, pool: Pool, policy: Policy, made: Layers) -> Iterato
             continue
         rows, slot = graph.rows[side], pool.sides[side.opposite].slot
         ratings, keys = graph.scale.decode(rows.codes), graph.ids[side].keys
-        evidence = choose(rows, ratings, keys, slot, policy, side, depth)
+        evidence = select_for_all(rows, ratings, keys, slot, policy, side, depth)
         generator, below = chain.generator(side, depth), made[depth + 1, side.opposite]
         for block in portions(evidence, below.has_embedding, generator.links_at_once):
             yield from block_products(generator, len(below.rows), block)

@@ -9,14 +9,14 @@
 2.0
 """
 
-from evichain.evaluation.errors import ErrorMetrics
 from evichain.evaluation.evaluating import (
     Evaluation,
     KnownGroup,
     evaluate,
     list_metrics,
 )
-from evichain.evaluation.lists import ListMetrics
+from evichain.evaluation.list_quality import ListMetrics
+from evichain.evaluation.prediction_errors import ErrorMetrics
 
 __all__ = [
     "ErrorMetrics",

@@ -7,10 +7,10 @@ from typing import Any, cast
 import numpy as np
 
 from evichain.answering.arguments import how_many
-from evichain.answering.many import seen_pairs
+from evichain.answering.lists import seen_pairs
 from evichain.errors import DataError
-from evichain.evaluation.errors import ErrorMetrics, PredictionErrors
-from evichain.evaluation.lists import ListMetrics, RankedLists, make_lists
+from evichain.evaluation.list_quality import ListMetrics, RankedLists, make_lists
+from evichain.evaluation.prediction_errors import ErrorMetrics, PredictionErrors
 from evichain.evaluation.scoring import (
     ScoreFunction,
     is_recommender,

@@ -10,7 +10,8 @@ from typing import Any, Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
 
-from evichain.answering.ranking import NO_ITEM, Pairs, top
+from evichain.answering.lists import Pairs
+from evichain.answering.ranking import NO_ITEM, top
 from evichain.errors import DataError, UnknownEntityError
 from evichain.kernels import Flags, Floats, Ints
 from evichain.protocol import Predictions, Recommender

@@ -10,7 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evichain.evidence.rendering import marks
-from evichain.evidence.rendering.layout import NODE_HEIGHT, Node, Role, TreeLayout, lay_out
+from evichain.evidence.rendering.tree_layout import (
+    NODE_HEIGHT,
+    Node,
+    Role,
+    TreeLayout,
+    lay_out_tree,
+)
 from evichain.evidence.rendering.words import (
     GENERATED_MEANING,
     PROTOTYPE_MEANING,
@@ -91,7 +97,7 @@ class TraceFigure(Experiment):
             "is a prototype, so the paper's user 13 is another: its rows were sorted first.",
             "Contributions add up to the estimate. The same as SVG lies beside this page.",
         )
-        layouts = [lay_out(trace, digits(trace)) for trace in traces]
+        layouts = [lay_out_tree(trace, digits(trace)) for trace in traces]
         width = max(layout.width for layout in layouts) + _CARD + _CARD_GAP + 80
         height = sum(layout.height + 90 for layout in layouts)
         size = width * _INCHES, height * _INCHES

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from evichain.evidence.choice import Evidence
+from evichain.evidence.bulk_selection import Evidence
 from evichain.evidence.expansion import expand
 from evichain.evidence.plan import make_plan
 from evichain.evidence.policy import Policy

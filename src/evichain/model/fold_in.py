@@ -1,4 +1,4 @@
-"""Fold-in: one embedding at a time, in plain NumPy.
+"""The arithmetic of fold-in: one embedding at a time, in plain NumPy.
 
 For a single row the arithmetic takes a few microseconds, and PyTorch's overhead per operation
 would take most of the time. This is the same arithmetic as in `channels.py` and `head.py`, for

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from evichain.evidence.choice import Evidence, choose
+from evichain.evidence.bulk_selection import Evidence, select_for_all
 from evichain.evidence.plan import Block
 from evichain.evidence.plan_layout import NO_INDICES
 from evichain.evidence.policy import Policy
@@ -91,7 +91,7 @@ def layer(
         below: the embeddings of those that the rows name, one depth below.
     """
     own, others = slots
-    evidence = choose(rows, ratings, keys, others, policy, side, depth)
+    evidence = select_for_all(rows, ratings, keys, others, policy, side, depth)
     made = generated(chain, side, depth, evidence, below)
     if not policy.stored(depth):
         return made

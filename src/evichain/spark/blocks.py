@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from evichain.evidence.choice import choose
+from evichain.evidence.bulk_selection import select_for_all
 from evichain.evidence.policy import Policy
 from evichain.kernels import Floats, Ints, Keys, Longs
 from evichain.model.layers import Layer, layer, stored_layer
@@ -93,7 +93,9 @@ class EntityBlock:
     def needed(self, policy: Policy, side: Side, depth: int) -> Ints:
         """The positions of the sources that are evidence at a depth."""
         rows = Rows(self.ptr, self.indices, self.ratings)
-        chosen = choose(rows, self.ratings, self.keys, self.source_slots, policy, side, depth)
+        chosen = select_for_all(
+            rows, self.ratings, self.keys, self.source_slots, policy, side, depth
+        )
         return np.unique(chosen.others)
 
     def generated(

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from evichain.answering.lists import ListRows
-from evichain.answering.lists import lists as best
+from evichain.answering.lists import ListBatch, list_batches
 from evichain.model.inference import HeadOutput, read
 from evichain.ratings.columns import ITEM, USER
 from evichain.ratings.side import Side
@@ -104,10 +103,10 @@ def _lists(shared: Shared, left: pa.Table, right: pa.Table, n: int) -> Iterator[
     kept = (who >= 0) & (what >= 0)
     order = np.argsort(who[kept], kind="stable")
     pairs = who[kept][order].astype(np.int64), what[kept][order]
-    return (_table(found, names, titles, shared) for found in best(users, items, pairs, n))
+    return (_table(found, names, titles, shared) for found in list_batches(users, items, pairs, n))
 
 
-def _table(found: ListRows, names: pa.Array, titles: pa.Array, shared: Shared) -> pa.Table:
+def _table(found: ListBatch, names: pa.Array, titles: pa.Array, shared: Shared) -> pa.Table:
     unknown = pa.nulls(len(found.users), pa.float32())
     return pa.table(
         {

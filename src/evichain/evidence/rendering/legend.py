@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evichain.evidence.rendering import marks
-from evichain.evidence.rendering.layout import LINE, text_width
 from evichain.evidence.rendering.marks import element, group, words
+from evichain.evidence.rendering.tree_layout import LINE, text_width
 from evichain.ratings.side import Side
 
 if TYPE_CHECKING:

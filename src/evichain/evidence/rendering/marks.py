@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
-from evichain.evidence.rendering.layout import ICON, NODE_HEIGHT, NODE_TEXT, text_width
+from evichain.evidence.rendering.tree_layout import ICON, NODE_HEIGHT, NODE_TEXT, text_width
 from evichain.ratings.side import Side
 
 FONT = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"

@@ -11,9 +11,16 @@ from xml.sax.saxutils import escape
 from zlib import crc32
 
 from evichain.evidence.rendering import marks
-from evichain.evidence.rendering.layout import LINE, Node, Role, TreeLayout, lay_out, text_width
 from evichain.evidence.rendering.legend import legend
 from evichain.evidence.rendering.marks import element, group, words
+from evichain.evidence.rendering.tree_layout import (
+    LINE,
+    Node,
+    Role,
+    TreeLayout,
+    lay_out_tree,
+    text_width,
+)
 from evichain.evidence.rendering.words import (
     amount,
     digits,
@@ -48,7 +55,7 @@ class _Picture:
     def __init__(self, trace: "Trace") -> None:
         self.trace = trace
         self.digits = digits(trace)
-        self.layout: TreeLayout = lay_out(trace, self.digits)
+        self.layout: TreeLayout = lay_out_tree(trace, self.digits)
         self.headline = headline(trace, 64)
         self.largest = max((abs(node.contribution) for node in self.layout.nodes()), default=0.0)
 

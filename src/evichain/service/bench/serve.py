@@ -13,7 +13,7 @@ from typing import Any
 from evichain.errors import StoreError
 from evichain.ratings.table import Ratings
 from evichain.recommender import REC
-from evichain.service.bench.foldin import bench_foldin
+from evichain.service.bench.fold_in_latency import bench_fold_in
 from evichain.service.bench.freshness import ratings_are_visible, until_refreshed
 from evichain.service.bench.kill_test import kill_while_writing
 from evichain.service.bench.load import LoadResult, drive, run
@@ -77,7 +77,7 @@ def _fill(url: str, ratings: Ratings) -> dict[str, int]:
 def _in_process(model: REC, url: str, seed: int) -> dict[str, float | None]:
     with open_store(url) as store, on_core(two_cores()[0]):
         snapshot = StoreFollower(model, store).snapshot
-        return bench_foldin(snapshot, snapshot.rows[0].graph, seed=seed)
+        return bench_fold_in(snapshot, snapshot.rows[0].graph, seed=seed)
 
 
 def _over_http(folder: Path, url: str, ratings: Ratings, load: Load, say: Say) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evichain.answering.backend import Names, Row
-from evichain.answering.fold_in import user_output
+from evichain.answering.row_evidence import user_output
 from evichain.evidence.policy import Policy
 from evichain.kernels import Floats, Ints, Longs
 from evichain.model.chain import Chain

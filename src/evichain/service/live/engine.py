@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from evichain.answering.answers import best_items
-from evichain.answering.fold_in import user_output
 from evichain.answering.graph_backend import GraphBackend
+from evichain.answering.row_evidence import user_output
 from evichain.kernels import Longs
 from evichain.model.fold_in import FoldIn
 from evichain.model.inference import HeadOutput, read

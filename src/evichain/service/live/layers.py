@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evichain.evidence.choice import Evidence, choose
+from evichain.evidence.bulk_selection import Evidence, select_for_all
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Flags, Floats, Ints, Keys, Longs
@@ -163,7 +163,7 @@ class LayerUpdater:
         part, side = rows.gather(entities), rows.side
         ratings, slot = part.codes.astype(np.float32), self.ids[side.opposite].slot
         keys = self.ids[side].keys[entities]
-        return choose(part, ratings, keys, slot, self.policy, side, depth)
+        return select_for_all(part, ratings, keys, slot, self.policy, side, depth)
 
     def _sources(
         self, layers: LiveLayers, rows: BothRows, key: LayerKey, wanted: Longs

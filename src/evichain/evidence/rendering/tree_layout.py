@@ -1,4 +1,4 @@
-"""Where everything of a trace's picture goes: a tree that flows from left to right.
+"""The layout of a trace's picture: where each node of the tree goes, from left to right.
 
 The evidence stands at the left, the prediction at the right end; every depth has its column, every
 leaf its row, and a parent stands level with the middle of its evidence.
@@ -79,7 +79,7 @@ class TreeLayout:
             yield from root.walk()
 
 
-def lay_out(trace: "Trace", decimals: Sequence[int]) -> TreeLayout:
+def lay_out_tree(trace: "Trace", decimals: Sequence[int]) -> TreeLayout:
     """Place the trees of a trace in a box whose upper left corner is the origin."""
     user, item = (_node(root, decimals) for root in (trace.user, trace.item))
     middle = _stack(user, 0.0)

@@ -1,4 +1,4 @@
-"""Someone new with 20 ratings, in this process: our list beside that of implicit's ALS.
+"""The latency of a guest's list, in this process, beside that of implicit's ALS.
 
 Both get the same ratings in turn, both go over the whole catalogue. The weights of either model
 do not matter: the arithmetic is the same whatever they are.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evichain.answering.answers import best_items
-from evichain.answering.fold_in import user_output
+from evichain.answering.row_evidence import user_output
 from evichain.kernels import Floats, Longs
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
@@ -28,7 +28,7 @@ _WARM_UP = 50
 Ask = Callable[[Longs, Floats], object]
 
 
-def bench_foldin(
+def bench_fold_in(
     snapshot: Snapshot, graph: Graph, *, rounds: int = 500, seed: int = 0
 ) -> dict[str, float | None]:
     """The median milliseconds of a list for someone new, and their ratio.

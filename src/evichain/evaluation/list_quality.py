@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evichain.answering.ranking import NO_ITEM, Pairs, pairs_of
+from evichain.answering.lists import Pairs, pairs_of_users
+from evichain.answering.ranking import NO_ITEM
 from evichain.evaluation.scoring import ListMaker
 from evichain.kernels import Flags, Ints, Longs
 from evichain.progress import progress as progress_bar
@@ -113,7 +114,7 @@ def make_lists(
     with progress_bar("Ranking", users, enabled=progress, unit="users") as bar:
         for start in range(0, users, step):
             part = slice(start, min(start + step, users))
-            rated, liked = pairs_of(seen, part), pairs_of(relevant, part)
+            rated, liked = pairs_of_users(seen, part), pairs_of_users(relevant, part)
             items[part] = best(part, rated, n)
             hits[part], counts[part] = _hits(items[part], catalogue, rated, liked)
             bar(part.stop - part.start)

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evichain import REC, Ratings
-from evichain.answering.ranking import NO_ITEM, Pairs, top
+from evichain.answering.lists import Pairs
+from evichain.answering.ranking import NO_ITEM, top
 from evichain.errors import DataError
 from evichain.evaluation import ListMetrics
-from evichain.evaluation import lists as lists_module
-from evichain.evaluation.lists import make_lists
+from evichain.evaluation import list_quality as lists_module
+from evichain.evaluation.list_quality import make_lists
 from evichain.kernels import Flags, Floats, Ints, Longs
 from evichain.testing import planted_blocks
 from evichain.testing.planted import planted_rating

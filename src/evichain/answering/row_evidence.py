@@ -1,4 +1,7 @@
-"""Embeddings from a row of ratings alone: guests, and users with some ratings left out."""
+"""The evidence in one row of ratings, and the embedding made from it: fold-in of an asker.
+
+The row is that of a guest, or of a user with some ratings left out.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +10,7 @@ import torch
 from torch import Tensor
 
 from evichain.answering.backend import Backend, Row
-from evichain.evidence.choice import choose
+from evichain.evidence.bulk_selection import select_for_all
 from evichain.kernels import Floats, Ints
 from evichain.model.inference import HeadOutput, read
 from evichain.model.layers import Layer
@@ -21,7 +24,12 @@ _NO_KEY = np.zeros(1, np.uint64)
 
 @dataclass(frozen=True)
 class RowEvidence:
-    """The part of a row that is evidence: indices, ratings, and embeddings one depth below."""
+    """The ratings of a row that are evidence, with the embeddings of what was rated.
+
+    Attributes:
+        others: the opposite indices.
+        embeddings: those of `others`, one depth below.
+    """
 
     others: Ints
     ratings: Floats
@@ -29,7 +37,7 @@ class RowEvidence:
 
 
 def row_evidence(backend: Backend, side: Side, row: Row, depth: int = 0) -> RowEvidence:
-    """What the policy chooses of a row at a depth and has an embedding one depth below."""
+    """Select the evidence in a row at a depth; entities without an embedding are dropped."""
     (others, ratings), policy = row, backend.policy
     below = depth + 1
     if below > policy.max_depth:
@@ -37,7 +45,7 @@ def row_evidence(backend: Backend, side: Side, row: Row, depth: int = 0) -> RowE
     elif below == policy.max_depth or len(others) > policy.limit(depth):
         rows = Rows(np.array([0, len(others)]), np.arange(len(others), dtype=np.int32), ratings)
         slots = backend.slots(side.opposite, others)
-        found = choose(rows, ratings, _NO_KEY, slots, policy, side, depth)
+        found = select_for_all(rows, ratings, _NO_KEY, slots, policy, side, depth)
         others, ratings = others[found.others], found.ratings
     if not len(others):
         size = backend.chain.prototypes[side.opposite].shape[1]
@@ -76,7 +84,7 @@ def _embedding(backend: Backend, evidence: RowEvidence) -> Layer:
 
 @dataclass(frozen=True)
 class RowSource:
-    """The evidence behind a prediction, followed row by row from someone's ratings.
+    """An `EvidenceSource` that starts from the ratings of an asker, one row at a time.
 
     Attributes:
         name: what the user is called.

@@ -1,4 +1,4 @@
-"""The stable evidence of many entities at once, directly from their rows."""
+"""Selects the stable evidence of many entities at once, directly from their rows."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ from evichain.ratings.side import Side
 
 @dataclass(frozen=True)
 class Evidence:
-    """What entity i is generated from: `others[ptr[i]:ptr[i + 1]]`, with the ratings between."""
+    """The evidence of entities: `others[ptr[i]:ptr[i + 1]]` and their `ratings` for entity i."""
 
     ptr: Longs
     others: Ints
     ratings: Floats
 
     def lay_out(self, alive: Flags) -> tuple[Layout, Flags]:
-        """The evidence laid out for the arithmetic, and which entities have any that is alive.
+        """The layout for the arithmetic, and which entities have evidence that is alive.
 
         Args:
             alive: by index, which of the others have an embedding; they are the sources.
@@ -30,10 +30,10 @@ class Evidence:
         return lay_out_links(self.ptr, self.others, self.ratings, alive)
 
 
-def choose(
+def select_for_all(
     rows: Rows, ratings: Floats, keys: Keys, slot: Ints, policy: Policy, side: Side, depth: int
 ) -> Evidence:
-    """The evidence of each row at a depth, as `selection` chooses it.
+    """Select the evidence of each row at a depth, as `selection.select` does for one.
 
     Args:
         rows: in hash order, as those of a graph.
@@ -41,7 +41,7 @@ def choose(
         keys: of the entities whose rows these are.
         slot: of the opposite side's entities, by index: the prototype's number, or -1.
     """
-    ptr, positions = _choose(
+    ptr, positions = _select_for_all(
         int(side),
         depth,
         policy.limit(depth),
@@ -57,7 +57,7 @@ def choose(
 
 
 @kernel
-def _choose(
+def _select_for_all(
     side: int,
     depth: int,
     limit: int,
