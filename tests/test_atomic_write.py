@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from evichain.atomic_write import beside, file_beside
+from evichain.atomic_write import write_atomically, write_file_atomically
 
 Way = Callable[[Path], AbstractContextManager[Path]]
-both = pytest.mark.parametrize("way", [beside, file_beside])
+both = pytest.mark.parametrize("way", [write_atomically, write_file_atomically])
 
 
 @both
@@ -57,11 +57,11 @@ def test_the_name_means_the_same_wherever_one_goes(
 def test_what_is_renamed_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced = []
     monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
-    with beside(tmp_path / "folder") as made:
+    with write_atomically(tmp_path / "folder") as made:
         (made / "graph").mkdir(parents=True)
         for name in ("a.json", "graph/b.npy"):
             (made / name).write_text("x")
-    with beside(tmp_path / "file") as made:
+    with write_atomically(tmp_path / "file") as made:
         made.write_text("x")
     written = (tmp_path / name for name in ("folder/a.json", "folder/graph/b.npy", "file"))
     assert sorted(synced) == sorted(path.stat().st_ino for path in written)
@@ -70,7 +70,7 @@ def test_what_is_renamed_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_file_is_never_put_in_the_place_of_a_folder(tmp_path: Path) -> None:
     final = tmp_path / "folder"
     final.mkdir()
-    with pytest.raises(OSError, match="directory"), file_beside(final) as made:
+    with pytest.raises(OSError, match="directory"), write_file_atomically(final) as made:
         made.write_text("a file")
     assert final.is_dir()
     assert list(tmp_path.iterdir()) == [final]

@@ -1,4 +1,4 @@
-"""Makes things beside their final name, so that there is all of one or nothing under it."""
+"""Atomic writes: a file or folder is made under a temporary name, then renamed."""
 
 import os
 import shutil
@@ -9,11 +9,11 @@ from pathlib import Path
 
 
 @contextmanager
-def beside(final: Path) -> Iterator[Path]:
-    """A name to make a file or folder by, which takes its final name's place at the end.
+def write_atomically(final: Path) -> Iterator[Path]:
+    """A temporary name for a file or folder, which is renamed to `final` at the end.
 
-    It is on the disk before it does. After an error it is removed, and what had the final name
-    keeps it. Folders above are made.
+    It is synced to the disk before that. After an error it is removed, and an existing file or
+    folder stays as it was. Missing parent folders are created.
     """
     final = final.absolute()
     with _workplace(final) as made:
@@ -26,8 +26,8 @@ def beside(final: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def file_beside(final: Path) -> Iterator[Path]:
-    """The same for a file, which is on the disk before it replaces another; never a folder."""
+def write_file_atomically(final: Path) -> Iterator[Path]:
+    """The same for a file, which replaces another in one step; never for a folder."""
     final = final.absolute()
     with _workplace(final) as made:
         yield made
@@ -51,11 +51,10 @@ def _workplace(final: Path) -> Iterator[Path]:
 
 
 def put(made: Path, final: Path, *, old: Path) -> None:
-    """Rename a file or folder to its final name; where that fails, what had the name keeps it.
+    """Rename a file or folder to its final name; on an error, what had that name keeps it.
 
     Args:
-        old: where a folder of that name waits until the new one is in its place, as a
-            folder cannot be replaced in one step.
+        old: a temporary name for an existing folder, which cannot be replaced in one step.
     """
     if not final.is_dir() or final.is_symlink():
         made.replace(final)

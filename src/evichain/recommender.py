@@ -414,7 +414,7 @@ class REC:
         """The trained chain on its ratings, from which all questions are answered."""
         if self._state is None:
             raise NotFittedError(
-                "this recommender knows nothing yet", right="Call fit(ratings) or REC.load(path)."
+                "this recommender is not fitted yet", right="Call fit(ratings) or REC.load(path)."
             )
         return self._state
 

@@ -11,7 +11,7 @@ from polars.exceptions import PolarsError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from evichain.atomic_write import beside
+from evichain.atomic_write import write_atomically
 from evichain.errors import ModelError, SettingsError, cause_of
 from evichain.model.chain import Chain
 from evichain.ratings.graph import Graph
@@ -54,7 +54,7 @@ def save_model(saved: Saved, path: Path) -> None:
             right="Choose a free path, or one that holds a model to replace.",
         )
     try:
-        with beside(path) as made:
+        with write_atomically(path) as made:
             made.mkdir()
             _write(saved, made)
     except (OSError, SafetensorError, PolarsError) as error:

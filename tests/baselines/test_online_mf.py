@@ -5,7 +5,7 @@ import pytest
 from tests.baselines.small import small
 
 from evichain import Ratings
-from evichain.baselines.online_mf import OnlineMF, move, stream_order
+from evichain.baselines.online_mf import OnlineMF, stream_order, update_vectors
 from evichain.testing import planted_blocks
 
 
@@ -15,7 +15,7 @@ def test_a_rating_moves_its_user_and_its_item_only() -> None:
     before = left.copy(), right.copy()
     rate, decay, mean = np.float32(0.1), np.float32(0.3), np.float32(2.0)
     pair = np.array([1], np.int32), np.array([2], np.int32), np.array([4.5], np.float32)
-    move(*pair, mean, rate, decay, left, right)
+    update_vectors(*pair, mean, rate, decay, left, right)
     p, q = before[0][1].astype(np.float64), before[1][2].astype(np.float64)
     error = 4.5 - (2.0 + p[4] + q[4] + p[:4] @ q[:4])
     assert np.allclose(left[1, :4], p[:4] + 0.1 * (error * q[:4] - 0.3 * p[:4]), atol=1e-5)

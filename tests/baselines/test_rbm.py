@@ -45,7 +45,7 @@ def test_conditionals_are_those_of_the_energy() -> None:
     _, pairs = made.seen(all_units((0, 0, 0)), 1)
     for on in hidden:
         total = sum(weight[v, on] for v in visible)
-        found = made.dream(torch.tensor([on], dtype=torch.float32), pairs)
+        found = made.visible_given_hidden(torch.tensor([on], dtype=torch.float32), pairs)
         for unit, level in itertools.product(range(UNITS), range(LEVELS)):
             wanted = sum(weight[v, on] for v in visible if v[unit] == level) / total
             assert np.isclose(found[unit, level], wanted, atol=1e-5)
@@ -55,13 +55,13 @@ def test_divergence_is_the_difference_of_what_is_on_together() -> None:
     """Over many draws, against the exact expectation of one step of the chain."""
     made, levels = net(), (1, 0, 1)
     on, pairs = made.seen(all_units(levels), 1)
-    first = made.wake(on, pairs)
+    first = made.hidden_given_visible(on, pairs)
     visible = list(itertools.product(range(LEVELS), repeat=UNITS))
     wanted = torch.zeros(UNITS, LEVELS, HIDDEN)
     for state in itertools.product(range(2), repeat=HIDDEN):
         drawn = torch.tensor([state], dtype=torch.float32)
         chance = float((first * drawn + (1 - first) * (1 - drawn)).prod())
-        each = made.dream(drawn, pairs)
+        each = made.visible_given_hidden(drawn, pairs)
         for again in visible:
             likely = chance * float(np.prod([each[u, again[u]] for u in range(UNITS)]))
             after = made.hidden(all_units(again), 1)[0]

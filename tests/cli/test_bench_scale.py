@@ -32,7 +32,7 @@ def test_sets_are_made_measured_and_kept(run: Run, run_json: RunJson, tmp_path: 
     assert kept["kept"] == ["generate", "convert"]
     said = run(*arguments[:3], 2000, "--repeats", 1, "--cache", tmp_path, *TINY)
     assert said.stdout.splitlines()[2].endswith("making, conversion")
-    assert "2000-0: convert, kept from before" in said.stderr
+    assert "2000-0: convert, reused from an earlier run" in said.stderr
 
 
 @pytest.mark.parametrize("setting", ["iterations=5", "validation=0.1", "patience=1"])

@@ -51,7 +51,7 @@ def test_mistakes_are_said(refused: Refused, data: Path, tmp_path: Path) -> None
     assert not list((tmp_path / "out").rglob("*.json"))
     assert "given twice" in refused("paper", "trace", "--data", data, *("--seed", 1) * 2)[0]
     some = "--system", "plus"
-    assert "made of all systems" in refused("paper", "all", "--quick", "--data", data, *some)[0]
+    assert "cannot be chosen" in refused("paper", "all", "--quick", "--data", data, *some)[0]
     lines = refused("paper", "trace", "--quick", "--data", data, *some, "--out", tmp_path / "out")
     assert "no system 'plus' in trace" in lines[0]
     assert "nothing.csv" in refused("paper", "trace", "--data", "nothing.csv", "--out", tmp_path)[0]

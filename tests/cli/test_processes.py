@@ -124,7 +124,7 @@ def test_a_killed_process_is_reported_and_the_run_goes_on_from_its_checkpoint(
     assert process.returncode == 1, err
     assert err.splitlines()[-2:] == [
         "error: process 2 of 2 was ended by SIGKILL",
-        f"With --resume it goes on from the checkpoint in {run}.",
+        f"With --resume it continues from the checkpoint in {run}.",
     ]
     assert "Traceback" not in err
     reached = len(figures(run))

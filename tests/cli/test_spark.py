@@ -41,10 +41,10 @@ def test_what_is_read_is_never_written_over(
     output = f"{scheme}{tmp_path / out}" if scheme else out
     for force in ([], ["--force"]):
         first, second = refused("spark", "embed", model, ratings, "--out", output, *force)
-        assert first == f"error: {output}: is, holds or lies in {ratings}, which is read"
+        assert first == f"error: {output}: overlaps {ratings}, which is an input"
         assert second == "Give another name."
         scoring = ("spark", "score", model, "table:ratings", "--pairs", "data/ratings")
-        assert "data/ratings, which is read" in refused(*scoring, "--out", output, *force)[0]
+        assert "data/ratings, which is an input" in refused(*scoring, "--out", output, *force)[0]
     assert (ratings / "part-0.parquet").read_bytes() == b"PAR1"
 
 

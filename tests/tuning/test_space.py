@@ -11,7 +11,7 @@ from evichain.tuning import SPACES, Choices, Range, search_space
         ({"widht": Range(4, 8)}, "no setting 'widht'"),
         ({"width": Range(0, 8)}, "width: Input should be greater than or equal to 1"),
         ({"width": Range(4.5, 8)}, "width: Input should be a valid integer"),
-        ({"width": Range(8, 4)}, "width: 8 to 4 is no range"),
+        ({"width": Range(8, 4)}, "width: 8 to 4 is not a range"),
         ({"width": Choices((8, "8"))}, "width: one value is no choice"),
         ({"generator": Range("mean", "channels")}, "generator: has no range"),
         ({"telescoping": Range(0, 1)}, "telescoping: has no range"),

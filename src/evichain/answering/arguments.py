@@ -42,7 +42,7 @@ def how_many(n: Any) -> int:
     """A number of answers asked for."""
     if isinstance(n, int | np.integer) and n >= 0:
         return int(n)
-    raise DataError(f"{n!r} is no number of answers", right="Ask for 0 or more.")
+    raise DataError(f"{n!r} is not a valid number of results", right="Ask for 0 or more.")
 
 
 def broadcast(users: Any, items: Any) -> tuple[list[Any], list[Any]]:

@@ -197,7 +197,7 @@ class Baseline(ABC, Generic[Chosen]):
     @property
     def _fitted(self) -> tuple[Graph, Learned]:
         if self._state is None:
-            raise NotFittedError("this recommender knows nothing yet", right="Call fit(ratings).")
+            raise NotFittedError("this recommender is not fitted yet", right="Call fit(ratings).")
         return self._state
 
     def _predict(self, asked: tuple[list[Any], list[Any]]) -> Predictions:

@@ -1,4 +1,4 @@
-"""Online matrix factorization: ratings as a stream, each of which moves what it meets."""
+"""Online matrix factorization: a stream of ratings, each of which updates its user and item."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -22,11 +22,11 @@ class OnlineMFSettings(BaselineSettings):
     factors: int = Field(default=20, ge=1, le=4096)
     """The length of a vector."""
     passes: int = Field(default=20, ge=0)
-    """How often the stream goes by; 1 for ratings that are seen once only."""
+    """The number of passes over the stream; 1 if each rating is seen once only."""
     learning_rate: float = Field(default=0.01, gt=0)
     """The step size."""
     regularization: float = Field(default=0.05, ge=0)
-    """How strongly a rating pulls the vectors it meets towards nothing."""
+    """How strongly each update shrinks the vectors towards zero."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Vectors:
 
     @classmethod
     def of(cls, graph: Graph, before: "Vectors | None", settings: OnlineMFSettings) -> "Vectors":
-        """Those of before, and new ones for entities that are new.
+        """The vectors that exist already, followed by new ones for new entities.
 
-        Each is drawn from the entity's own key, so that it does not matter who came first.
+        A new vector is drawn from the entity's key, so the order of arrival does not matter.
         """
         sides = []
         for side in Side:
@@ -100,7 +100,7 @@ class OnlineMF(Baseline[OnlineMFSettings]):
     def _stream(
         self, graph: Graph, vectors: Vectors, pairs: Pairs, *, progress: bool = False
     ) -> None:
-        """Let ratings go by."""
+        """Update the vectors by each rating, in stream order."""
         settings, keys = self.settings, [graph.ids[side].keys for side in Side]
         order = stream_order(pairs.users, pairs.items, keys[0], keys[1], settings.seed)
         shown = pairs.at(order)
@@ -108,7 +108,9 @@ class OnlineMF(Baseline[OnlineMFSettings]):
         rates = np.float32(settings.learning_rate), np.float32(settings.regularization)
         with progress_bar("Training OnlineMF", settings.passes, enabled=progress) as bar:
             for _ in range(settings.passes):
-                move(*ratings, np.float32(graph.mean), *rates, vectors.users, vectors.items)
+                update_vectors(
+                    *ratings, np.float32(graph.mean), *rates, vectors.users, vectors.items
+                )
                 bar()
 
     def _learned(self, graph: Graph, vectors: Vectors) -> Learned:
@@ -124,7 +126,7 @@ class OnlineMF(Baseline[OnlineMFSettings]):
 
 
 def stream_order(users: Ints, items: Ints, user_keys: Keys, item_keys: Keys, seed: int) -> Longs:
-    """An order of pairs that looks random and hangs on their ids and the seed alone."""
+    """A pseudo-random order of pairs, which depends only on their ids and the seed."""
     hashes = np.empty(len(users), np.uint64)
     _hash(users, items, user_keys, item_keys, np.uint64(seed), hashes)
     return np.argsort(hashes, kind="stable")
@@ -139,7 +141,7 @@ def _hash(
 
 
 @fast_kernel
-def move(
+def update_vectors(
     users: Ints,
     items: Ints,
     ratings: Floats,
@@ -149,7 +151,7 @@ def move(
     left: Floats,
     right: Floats,
 ) -> None:
-    """Let each rating move the rows of its user and its item."""
+    """Make a gradient step for each rating, on the rows of its user and its item."""
     for p in range(len(ratings)):
         user, item = left[users[p]], right[items[p]]
         last = len(user) - 1

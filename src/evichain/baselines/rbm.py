@@ -30,11 +30,11 @@ class RBMSettings(CaseSettings):
     patience: int = Field(default=15, ge=1)
     """Validations without improvement after which training stops; the best epoch is kept."""
     gibbs_steps: int = Field(default=1, ge=1)
-    """T: how often what is seen is drawn again before the weights learn from the difference."""
+    """T: the number of Gibbs steps before the difference to the data is taken."""
     momentum: float = Field(default=0.9, ge=0, lt=1)
-    """How much of the step before a step keeps."""
+    """The share of the previous step that is added to a step."""
     weight_decay: float = Field(default=0.01, ge=0)
-    """How strongly weights are pulled towards nothing."""
+    """How strongly weights are shrunk towards zero."""
 
 
 class RBMNet(CaseNet):
@@ -47,47 +47,47 @@ class RBMNet(CaseNet):
         self.hidden_bias = nn.Parameter(torch.zeros(hidden_units))
 
     def seen(self, known: CasePairs, count: int) -> tuple[Tensor, Seen]:
-        """[pairs, K]: the levels that cases have seen, 1 for each that is on; and of what."""
+        """[pairs, K]: the observed levels, one-hot; and the pairs of case and unit."""
         pairs, order = seen(known.cases, known.units, (count, len(self.outward)))
         codes = torch.from_numpy(known.codes[order])
         return one_hot(codes, self.outward.shape[1]).float(), pairs
 
-    def wake(self, on: Tensor, pairs: Seen) -> Tensor:
+    def hidden_given_visible(self, on: Tensor, pairs: Seen) -> Tensor:
         """`p(h_j = 1 | V)` of each case."""
         return torch.sigmoid(self.hidden_bias + gathered(on, self.outward, pairs))
 
-    def dream(self, hidden: Tensor, pairs: Seen) -> Tensor:
+    def visible_given_hidden(self, hidden: Tensor, pairs: Seen) -> Tensor:
         """`p(v_i^k = 1 | h)` of each pair."""
         bias = embedding(torch.from_numpy(pairs.units), self.bias)
         return self.probabilities(bias + dots(hidden, self.outward, pairs))
 
     def hidden(self, known: CasePairs, count: int) -> Tensor:
-        return self.wake(*self.seen(known, count))
+        return self.hidden_given_visible(*self.seen(known, count))
 
     def probabilities(self, scores: Tensor) -> Tensor:
         return scores.softmax(dim=1)
 
 
 def divergence(net: RBMNet, on: Tensor, pairs: Seen, steps: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Where weights, biases and hidden biases should go: `<v h>` of the data less that after T.
+    """The ascent directions of weights, biases and hidden biases: `<v h>_data - <v h>_T`.
 
     Args:
         on: [pairs, K], the levels in the data.
     """
-    first = net.wake(on, pairs)
+    first = net.hidden_given_visible(on, pairs)
     again, hidden = on, first
     for _ in range(steps):
-        dreamt = net.dream(torch.bernoulli(_odds(hidden)), pairs)
-        drawn = _odds(dreamt).multinomial(1).squeeze(1)
+        visible = net.visible_given_hidden(torch.bernoulli(_checked_probabilities(hidden)), pairs)
+        drawn = _checked_probabilities(visible).multinomial(1).squeeze(1)
         again = one_hot(drawn, on.shape[1]).float()
-        hidden = net.wake(again, pairs)
+        hidden = net.hidden_given_visible(again, pairs)
     weights = outer(on, first, pairs) - outer(again, hidden, pairs)
     bias = torch.zeros_like(net.bias).index_add(0, torch.from_numpy(pairs.units), on - again)
     return weights, bias, (first - hidden).sum(dim=0)
 
 
-def _odds(found: Tensor) -> Tensor:
-    """Probabilities to draw by, unless they are none."""
+def _checked_probabilities(found: Tensor) -> Tensor:
+    """The same probabilities; an error if one is not finite."""
     finite(found.detach().numpy())
     return found
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from evichain.atomic_write import file_beside
+from evichain.atomic_write import write_file_atomically
 from evichain.errors import SettingsError
 from evichain.evidence.pool import Pool
 from evichain.ratings.conversion import convert_parquet
@@ -62,9 +62,9 @@ def bench_scale(
     found = []
     for size in sorted(sizes):
         base = cache / f"{size}-{seed}"
-        kept = [work for work in ("generate", "convert") if _note(base, work).exists()]
-        made = _kept(base, "generate", say, _generate, size, seed, base)
-        graph = _kept(base, "convert", say, _convert, base)
+        kept = [work for work in ("generate", "convert") if _figures_path(base, work).exists()]
+        made = _measured_once(base, "generate", say, _generate, size, seed, base)
+        graph = _measured_once(base, "convert", say, _convert, base)
         say(f"{size:,} ratings: {repeats} steps")
         steps = in_own_process(_train, base, recipe, dict(changes or {}), seed, repeats)
         found.append({**made, **graph, **steps, "kept": kept})
@@ -80,30 +80,30 @@ def bench_scale(
     }
 
 
-def _note(base: Path, name: str) -> Path:
-    """Where the figures of a piece of work are."""
+def _figures_path(base: Path, name: str) -> Path:
+    """The file with the figures of a piece of work."""
     return base / f"{name}.json"
 
 
-def _kept(
+def _measured_once(
     base: Path, name: str, say: Say, work: Callable[..., Figures], *arguments: Any
 ) -> Figures:
-    """The figures of a piece of work, done now or found from when it was."""
-    note = _note(base, name)
-    if note.exists():
-        say(f"{base.name}: {name}, kept from before with its figures")
+    """The figures of a piece of work, which is done unless an earlier run has done it."""
+    path = _figures_path(base, name)
+    if path.exists():
+        say(f"{base.name}: {name}, reused from an earlier run")
     else:
         say(f"{base.name}: {name}")
         base.mkdir(exist_ok=True)
         found = json.dumps(in_own_process(work, *arguments))
-        with file_beside(note) as made:
+        with write_file_atomically(path) as made:
             made.write_text(found + "\n")
-    figures: Figures = json.loads(note.read_text())
+    figures: Figures = json.loads(path.read_text())
     return figures
 
 
 class _Clock:
-    """The time of a piece of work from here on."""
+    """Measures a piece of work that begins now."""
 
     def __init__(self) -> None:
         self._begun = time.perf_counter(), time.process_time()
@@ -118,7 +118,7 @@ class _Clock:
 
 def _generate(size: int, seed: int, base: Path) -> Figures:
     folder = base / "ratings"
-    shutil.rmtree(folder, ignore_errors=True)  # half of a set, if a run was ended
+    shutil.rmtree(folder, ignore_errors=True)  # incomplete, if a run was interrupted
     clock = _Clock()
     card = Synthetic(size, seed=seed).write(folder)
     kept = ("ratings", "users", "items", "floor_rmse", "mean_rmse")
@@ -135,7 +135,7 @@ def _convert(base: Path) -> Figures:
 
 
 def _train(base: Path, recipe: str, changes: Mapping[str, Any], seed: int, repeats: int) -> Figures:
-    """Train for some steps, as anyone would; they are timed as they come."""
+    """Train for some steps through the public interface, and time each of them."""
     graph = Graph.load(base / "graph")
     settings = {"iterations": _WARM_UP + repeats, "validation": 0, "patience": 0, "seed": seed}
     ends = list[tuple[float, float]]()

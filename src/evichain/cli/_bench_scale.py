@@ -39,7 +39,7 @@ def scale(
     recipe: Recipe = "plus",
     seed: Seed = 0,
     repeats: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Steps to take the median of.")
+        int, typer.Option(metavar="N", min=1, help="How many steps to time; the median counts.")
     ] = 10,
     cache: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""Outputs: written under a temporary name and renamed, so that none is ever incomplete."""
+"""Outputs: existing ones are kept without `--force`, and none is ever incomplete."""
 
 import os
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 
-from evichain.atomic_write import beside
+from evichain.atomic_write import write_atomically
 from evichain.cli._errors import OutputError
 from evichain.errors import EvichainError, cause_of
 
@@ -116,7 +116,7 @@ def replacing(path: Path, *, force: bool, folder: bool = False) -> Iterator[Path
     check_free(path, force=force, folder=folder)
     made = path
     try:
-        with beside(path) as made:
+        with write_atomically(path) as made:
             yield made
     except EvichainError as error:
         # The message has the temporary name, which the user did not give.

@@ -32,17 +32,17 @@ def is_worker() -> bool:
 
 
 def is_first() -> bool:
-    """Whether it is the one that checks, writes and speaks."""
+    """Whether this process is the one that checks, writes files and prints."""
     return rank_and_size()[0] == 0
 
 
 def is_launched() -> bool:
-    """Whether it was started by `run_processes`, which then says what became of the run."""
+    """Whether `run_processes` started this process; if so, that reports how the run ended."""
     return _LAUNCHED in os.environ
 
 
 def run_processes(count: int, arguments: Sequence[str], run: Path | None) -> NoReturn:
-    """Run the command in so many processes and end as they do.
+    """Run the command in this many processes, and exit with their status.
 
     Args:
         arguments: of the command.
@@ -62,16 +62,16 @@ def run_processes(count: int, arguments: Sequence[str], run: Path | None) -> NoR
                     typer.echo("\n".join(_mistake(Path(folder), rank)), err=True)
                 sys.exit(status)
         what = _loss(statuses, Path(folder))
-    left = "Without a run folder (--run) there is no checkpoint to go on from."
+    left = "Without a run folder (--run) there is no checkpoint to resume from."
     if run is not None:
-        left = f"With --resume it goes on from the checkpoint in {run}."
+        left = f"With --resume it continues from the checkpoint in {run}."
     print_error(DistributedError(what, right=left), arguments)
     sys.exit(LOST)
 
 
 @contextmanager
 def _started(count: int, arguments: Sequence[str], folder: Path) -> Iterator[Workers]:
-    """The processes; whatever happens, none is left behind."""
+    """Start the processes, and stop all of them at the end, also after an error."""
     workers: Workers = []
     # -P: a file in the current folder that is called as a module is stays out of it.
     command = [sys.executable, "-P", "-m", "evichain", *arguments]
@@ -98,7 +98,7 @@ def _started(count: int, arguments: Sequence[str], folder: Path) -> Iterator[Wor
 
 
 def _leave(number: int, frame: object) -> NoReturn:
-    """End by way of `finally`."""
+    """A signal handler: exit by an exception, so that `finally` blocks run."""
     sys.exit(128 + number)
 
 
@@ -117,7 +117,7 @@ def _environment(rank: int, count: int, rendezvous_url: Path) -> dict[str, str]:
 
 
 def _ended(workers: Workers) -> list[int | None]:
-    """How each has ended; None for those that still run a while after another has failed."""
+    """Each exit status; None for a process that still runs 10 seconds after another has failed."""
     try:
         failed = None
         while None in [worker.poll() for worker in workers]:  # each is asked, each time
@@ -149,7 +149,7 @@ def _mistake(folder: Path, rank: int) -> list[str]:
 
 
 def _loss(statuses: Sequence[int | None], folder: Path) -> str:
-    """Which process went: one that was killed before one that failed, perhaps for that reason."""
+    """The message about the lost process: a killed one first, as others may fail because of it."""
     rank, status = min(
         ((rank, status) for rank, status in enumerate(statuses) if status),
         key=lambda ended: ended[1],

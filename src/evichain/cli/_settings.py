@@ -83,9 +83,9 @@ def _parameter(name: str, annotation: Any) -> Parameter:
 
 
 def assigned(assignments: list[str] | None) -> dict[str, str]:
-    """What `--set` was given; values stay text, as the settings know their own types.
+    """The settings given by `--set`. Values stay text, which the settings convert.
 
-    The seed is not set so: a verb draws more from it than its settings say, such as the split.
+    The seed cannot be set this way, because a verb uses it for more, such as the split.
     """
     found = {}
     for assignment in assignments or []:
@@ -101,7 +101,7 @@ def assigned(assignments: list[str] | None) -> dict[str, str]:
 
 
 def _defaults(name: str, common: Any) -> str:
-    """The setting of each recipe; a star where it follows the number of ratings."""
+    """The default of each recipe; a star where it depends on the number of ratings."""
     shown = {
         recipe: _shown(changes.get(name, common)) + "*" * (name in ADAPTIVE.get(recipe, ()))
         for recipe, changes in RECIPES.items()

@@ -36,7 +36,7 @@ def step(
     split: Split = None,
     seed: Seed = 0,
     repeats: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Steps to take the median of.")
+        int, typer.Option(metavar="N", min=1, help="How many steps to time; the median counts.")
     ] = 20,
     reference: Annotated[
         bool, typer.Option(help="Also take a step with the paper's recursion, which is slow.")
@@ -84,7 +84,7 @@ def embed(
     recipe: Recipe = "plus",
     seed: Seed = 0,
     repeats: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Times to take the median of.")
+        int, typer.Option(metavar="N", min=1, help="How many times to measure; the median counts.")
     ] = 3,
     json: Json = False,
 ) -> None:
@@ -142,7 +142,7 @@ def serve(
     kills: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, help="Then kill the server so many times while it is written to."
+            metavar="N", min=0, help="Then kill the server this many times during writes."
         ),
     ] = 0,
     iterations: Annotated[

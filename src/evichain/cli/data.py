@@ -171,14 +171,16 @@ def generate(
     ],
     seed: Seed = 0,
     users: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many users; 0: one for 100 ratings.")
+        int, typer.Option(metavar="N", min=0, help="How many users; 0: one per 100 ratings.")
     ] = 0,
     items: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many items; 0: 8 times the ratings' root.")
+        int, typer.Option(metavar="N", min=0, help="How many items; 0: 8 √ratings.")
     ] = 0,
-    rank: Annotated[int, typer.Option(metavar="N", min=0, help="Of the planted structure.")] = 4,
+    rank: Annotated[
+        int, typer.Option(metavar="N", min=0, help="The rank of the planted structure.")
+    ] = 4,
     noise: Annotated[
-        float, typer.Option(metavar="X", min=0, help="The deviation of what nobody can predict.")
+        float, typer.Option(metavar="X", min=0, help="The standard deviation of the noise.")
     ] = 0.8,
     force: Force = False,
     json: Json = False,
@@ -206,7 +208,7 @@ def generate(
     epilog=examples(
         "evichain data split ml-100k random:0.8 --out parts",
         "evichain data split ml-100k u1 --out u1 --format parquet",
-        "evichain data split ml-100k users:0.8/5 --out newcomers",
+        "evichain data split ml-100k users:0.8/5 --out new-users",
     )
 )
 @reading_options

@@ -1,4 +1,4 @@
-"""`evichain paper`: the tables and figures of the paper, made again."""
+"""`evichain paper`: the tables and figures of the paper, reproduced."""
 
 from pathlib import Path
 from typing import Annotated
@@ -67,13 +67,11 @@ def paper(
     ] = False,
     anew: Annotated[
         bool,
-        typer.Option(
-            "--anew", help="Measure again what is asked for, whatever was measured before."
-        ),
+        typer.Option("--anew", help="Measure everything again, even what was measured before."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Make a table or a figure of the paper again, ours beside the paper's.
+    """Reproduce a table or a figure of the paper, with our figures beside the paper's.
 
     Writes NAME.json, NAME.md and NAME.png. What has been measured is kept in DIR/cells and not
     measured again: if interrupted, the same call continues.
@@ -82,8 +80,8 @@ def paper(
 
     if name == _ALL and system:
         raise SettingsError(
-            "all experiments are made of all systems",
-            right="Name one experiment to choose systems of it.",
+            "systems cannot be chosen for all experiments at once",
+            right="Name one experiment to choose its systems.",
         )
     names = list(EXPERIMENTS) if name == _ALL else [name]
     for one in names:
@@ -91,11 +89,11 @@ def paper(
     check_parent(out / "cells")
 
     from evichain.experiments.experiment import Request
-    from evichain.experiments.running import check, run
+    from evichain.experiments.running import check_request, run
     from evichain.experiments.sources import default_data
 
     request = Request(data or default_data(quick=quick), seed or [0], quick, system or ())
-    check(names, request)
+    check_request(names, request)
     outcomes = [run(one, request, out, anew=anew, progress=True, say=note) for one in names]
     if json:
         print_json(

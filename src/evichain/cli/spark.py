@@ -228,7 +228,7 @@ class _Job:
         for source in (self.ratings, self.pairs):
             if source is not None and overlap(self.out, source):
                 raise OutputError(
-                    f"is, holds or lies in {source}, which is read",
+                    f"overlaps {source}, which is an input",
                     where=self.out,
                     right="Give another name.",
                 )

@@ -47,7 +47,7 @@ def train(
         Path | None, typer.Option(metavar="DIR", help="A folder for the run's log and checkpoints.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint in the run folder.")
+        bool, typer.Option("--resume", help="Resume from the checkpoint in the run folder.")
     ] = False,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Write TensorBoard's events to the run folder.")
@@ -55,7 +55,9 @@ def train(
     processes: Annotated[
         int,
         typer.Option(
-            metavar="N", min=1, help="Train in so many processes, each with a share of every batch."
+            metavar="N",
+            min=1,
+            help="The number of processes; each computes a share of every batch.",
         ),
     ] = 1,
     device: Annotated[
@@ -109,7 +111,7 @@ def train(
         raise typer.Exit(LOST) from error
     except KeyboardInterrupt:
         if run is not None and (run / _CHECKPOINT).exists():
-            left = f"interrupted; with --resume it goes on from the checkpoint in {run}"
+            left = f"interrupted; with --resume it continues from the checkpoint in {run}"
             raise KeyboardInterrupt(left) from None
         raise
     seconds = time.perf_counter() - begun
@@ -168,7 +170,7 @@ def _check_folders(
         )
     check_parent(run / _LOG)
     if resume and not (run / _CHECKPOINT).exists():
-        note(f"{run}: no checkpoint to go on from, so this starts at the beginning")
+        note(f"{run}: no checkpoint to resume from, so training starts from the beginning")
     elif not resume and not force and (run / _LOG).exists():
-        right = "--resume to go on with it, --force to write over it, or another folder."
+        right = "--resume to continue it, --force to overwrite it, or another folder."
         raise OutputError("already holds a run", where=str(run), right=right)

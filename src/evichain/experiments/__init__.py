@@ -1,4 +1,4 @@
-"""The tables and figures of the paper, each made again by one call.
+"""The tables and figures of the paper, each reproduced by one call.
 
 >>> list(EXPERIMENTS)
 ['rmse-table', 'online', 'convergence', 'complexity', 'cold-start', 'trace', 'scaling']

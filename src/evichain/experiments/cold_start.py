@@ -1,4 +1,4 @@
-"""Cold start: the error when some users have but a few ratings to learn from."""
+"""Cold start: the error when some users have only a few ratings to learn from."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -49,12 +49,12 @@ class ColdStart(Experiment):
 
     def splits(self, source: Source, seed: int) -> Iterable[Split]:
         """Most users cut to most ratings, as fewest have more than those."""
-        users, ratings = _kinds(quick=source.quick)
+        users, ratings = _sizes(quick=source.quick)
         return [cold_split(source.ratings(), max(users), max(ratings), seed)]
 
     def cells(self, request: Request) -> Iterable[Cell]:
         """One for each data set, system, N_c, n_r and seed; without cold users one for all n_r."""
-        users, ratings = _kinds(quick=request.quick)
+        users, ratings = _sizes(quick=request.quick)
         grid = [(count, left) for count in users for left in (ratings if count else ratings[-1:])]
         for source, system, (count, left), seed in request.over(SYSTEMS, grid):
             of = {"system": system, "cold": count, "left": left, "seed": seed}
@@ -83,7 +83,7 @@ class ColdStart(Experiment):
         return Report(tables, partial(_draw, results), size, remarks)
 
 
-def _kinds(*, quick: bool) -> tuple[Sequence[int], Sequence[int]]:
+def _sizes(*, quick: bool) -> tuple[Sequence[int], Sequence[int]]:
     """Every N_c and every n_r."""
     return (QUICK_USERS, QUICK_LEFT) if quick else (COLD_USERS, LEFT)
 
@@ -118,8 +118,8 @@ def _of(test: Ratings, users: pl.Series) -> Ratings:
     return test.take(test.frame.select(pl.col("user_id").is_in(users.implode())).to_series())
 
 
-def _grid(results: Results, whose: str, title: str) -> Table:
-    name, mean = f"{whose}rmse", f"{whose}mean_rmse"
+def _grid(results: Results, prefix: str, title: str) -> Table:
+    name, mean = f"{prefix}rmse", f"{prefix}mean_rmse"
     measured = Results([cell for cell in results if cell[name] is not None])
     users = measured.distinct("cold")
     rows: list[list[Value]] = []

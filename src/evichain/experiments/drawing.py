@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evichain.atomic_write import file_beside
+from evichain.atomic_write import write_file_atomically
 from evichain.errors import SettingsError, with_extra
 from evichain.experiments.experiment import Results
 from evichain.experiments.report import QUICK_RUN, Report
@@ -73,7 +73,7 @@ def save_png(report: Report, path: Path, *, quick: bool = False) -> None:
         report.draw(figure)
         if quick:
             figure.suptitle(QUICK_RUN, color=MUTED, fontsize=9)
-        with file_beside(path) as made:
+        with write_file_atomically(path) as made:
             figure.savefig(made, dpi=_DOTS, format="png", metadata={"Software": None})
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from evichain import __version__
-from evichain.atomic_write import file_beside
+from evichain.atomic_write import write_file_atomically
 from evichain.errors import SettingsError, SplitError, cause_of
 from evichain.experiments import make_experiment
 from evichain.experiments.drawing import check_installed, save_png
@@ -46,8 +46,9 @@ class Outcome:
     measured: int
 
 
-def check(names: Iterable[str], request: Request) -> None:
-    """Complain of what would be found out only after hours: what is not installed or cannot be."""
+def check_request(names: Iterable[str], request: Request) -> None:
+    """Raise an error, before hours of work, for missing libraries, impossible splits and misspelled
+    systems."""
     check_installed()
     experiments = {name: make_experiment(name) for name in names}
     for experiment in experiments.values():
@@ -95,7 +96,7 @@ def run(
         say: called with a line about each cell.
     """
     experiment = make_experiment(name)
-    check([name], request)
+    check_request([name], request)
     kept = out / "cells" / name
     try:
         kept.mkdir(parents=True, exist_ok=True)
@@ -186,7 +187,7 @@ def _measure(folder: Path, name: str, cell: Cell, *, progress: bool) -> Measured
 
 
 def _write(path: Path, text: str) -> None:
-    with file_beside(path) as made:
+    with write_file_atomically(path) as made:
         made.write_text(text, encoding="utf-8")
 
 

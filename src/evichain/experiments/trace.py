@@ -118,7 +118,7 @@ def _measure(source: Source, seed: int, progress: bool) -> dict[str, Any]:
                 depth=_DEPTH, pieces=_PIECES
             )
             return {"trace": trace.to_dict(), "rating": given}
-    # Data so small that everybody is a prototype: whatever is predicted first.
+    # On data so small that everybody is a prototype, take the first test rating.
     user, item, given = next(_all(split))
     trace = model.explain(user, item, pieces=_PIECES, depth=_DEPTH)
     return {"trace": trace.to_dict(), "rating": given}
@@ -137,7 +137,7 @@ def _all(split: Split) -> Iterator[tuple[Any, Any, float]]:
 
 
 def _candidates(model: REC, split: Split) -> Iterator[tuple[Any, Any, float]]:
-    """Test ratings between those who are known and no prototypes."""
+    """Test ratings of known users and items, neither of them a prototype."""
     stored = [set(ids) for ids in model.prototypes]
     known = [set(model.graph.ids[side].values.to_list()) for side in Side]
     for user, item, given in _all(split):
@@ -147,12 +147,12 @@ def _candidates(model: REC, split: Split) -> Iterator[tuple[Any, Any, float]]:
 
 
 def _chain(user: Piece, film: Any) -> Piece | None:
-    """Evidence of a user that was generated in turn: the film, if there is one to look for."""
+    """A generated piece of the user's evidence: the film, or the strongest if `film` is None."""
     return next((piece for piece in _generated(user) if film is None or piece.id == film), None)
 
 
 def _shown_chain(user: Piece) -> Piece | None:
-    """The same of a trace that was cut: the film where it is shown, else the strongest."""
+    """The same in a pruned trace: the film if it is shown, else the strongest piece."""
     made = _generated(user)
     return next((piece for piece in made if piece.title == FILM), made[0] if made else None)
 
@@ -162,7 +162,7 @@ def _generated(user: Piece) -> list[Piece]:
 
 
 def _with(user: Piece, through: Piece) -> Piece:
-    """The user with this piece among those that are shown, whatever it brings, in its place."""
+    """The user with this piece among the shown ones, however small its contribution."""
     others = [piece for piece in user.pieces if piece is not through]
     shown = sorted([*others[: _PIECES - 1], through], key=lambda piece: -abs(piece.contribution))
     return replace(user, pieces=(*shown, *others[_PIECES - 1 :]))

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from evichain.evidence.plan import Block
 from evichain.model.generator import Generator
 from evichain.model.ops.ridge import solve
-from evichain.model.ops.segment_sums import totals
+from evichain.model.ops.segment_sums import evidence_sums
 from evichain.model.ops.torch_ops import EvidenceTables
 from evichain.model.settings import ChainSettings
 
@@ -91,7 +91,7 @@ class ChannelGenerator(Generator):
         links = layout.count if isinstance(layout, EvidenceTables) else np.diff(layout.node_ptr)
         count = torch.as_tensor(links)
         keys, presence = self.project(below[:, :-1]).split(self.sizes, dim=1)
-        plain, sums = totals(
+        plain, sums = evidence_sums(
             presence, below.new_ones(len(below), 1), usual, below.new_zeros(len(count)), layout
         )
         own = self._baseline(sums[:, 0] / std, count)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from evichain.evidence.plan import Block
 from evichain.model.generator import Generator
-from evichain.model.ops.means import evidence_mean, spread
+from evichain.model.ops.means import evidence_mean, pair_activations
 
 
 class MeanGenerator(Generator):
@@ -44,7 +44,7 @@ class MeanGenerator(Generator):
         layout = self.placed(block, below.device)
         weight = self.first.weight
         sources = nn.functional.linear(below, weight[:, :-1], self.first.bias)
-        pairs = spread(sources, weight[:, -1], layout)
+        pairs = pair_activations(sources, weight[:, -1], layout)
         for number, layer in enumerate(self.middle):
             pairs = layer(torch.relu(pairs) if number else pairs)
         means = evidence_mean(pairs, layout, block.variant_node, block.variant_pair)

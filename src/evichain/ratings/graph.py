@@ -118,7 +118,7 @@ class Graph:
         return self.emptied().extended(Ratings(table.frame.filter(kept), table.titles))
 
     def emptied(self) -> "Graph":
-        """The same scale and mean, and nobody there yet."""
+        """A graph without ratings, with the same scale and mean."""
         users, items = (Ids(ids.values[:0]) for ids in self.ids)
         nothing = [Rows(np.zeros(1, np.int64), r.indices[:0], r.codes[:0]) for r in self.rows]
         return replace(self, ids=(users, items), rows=(nothing[0], nothing[1]), titles=None)
@@ -216,7 +216,7 @@ def save_ids(folder: Path, side: Side, ids: Ids) -> None:
 
 
 def save_card(folder: Path, scale: Scale, mean: float, titles: pl.DataFrame | None) -> None:
-    """Write what is no array of a side; with it, the folder is a graph."""
+    """Write scale, mean and titles. This comes last: with it, the folder is a complete graph."""
     if titles is not None:
         titles.write_parquet(folder / _TITLES)
     np.save(folder / "levels.npy", scale.levels)

@@ -1,4 +1,4 @@
-"""Hashes from which every draw is made: pure, fast, the same on every machine."""
+"""Hashes that replace random generators: pure, fast, the same on every machine."""
 
 import math
 

@@ -76,7 +76,7 @@ class Ids:
         return number if fits and str(number) == str(identifier) else None
 
     def index(self, identifiers: Iterable[object]) -> Ints:
-        """The index of each id; UNKNOWN for those not here."""
+        """The index of each id; UNKNOWN for ids that are not among these."""
         if isinstance(identifiers, pl.Series) and identifiers.dtype == self.values.dtype:
             return self._index_column(identifiers)
         found = (self._index_of.get(self.native(i), UNKNOWN) for i in identifiers)  # type: ignore[arg-type]
@@ -114,7 +114,7 @@ class Ids:
         if not same.all():
             culprit = identifiers.filter(~same)[0]
             raise DataError(
-                f"the id {culprit!r} is no integer, and the ids known so far are",
+                f"the id {culprit!r} is not an integer, but the known ids are",
                 right="Use ids of one kind on each side.",
             )
         return cast
@@ -130,7 +130,7 @@ class Ids:
 
 
 def check_ids(ids: Ids) -> None:
-    """Refuse ids read from elsewhere that are not those of their keys.
+    """Refuse loaded ids that do not match their keys.
 
     Raises:
         ValueError: what does not fit.
@@ -139,7 +139,7 @@ def check_ids(ids: Ids) -> None:
     if not (ids.integers or values.dtype == pl.String):
         raise ValueError(f"ids of type {values.dtype}")
     if values.null_count() or values.n_unique() != len(values):
-        raise ValueError("ids that are missing, or there twice")
+        raise ValueError("ids that are missing or repeated")
     if len(values) != len(keys):
         raise ValueError(f"{len(values)} ids but {len(keys)} keys")
     # A sample is enough to notice files of two graphs; all ids would take a second per million.

@@ -65,7 +65,7 @@ def merge_rows(side: int, old: Rows, new: Rows, own_keys: Keys, other_keys: Keys
 
 
 def check_rows(rows: Sequence[Rows], keys: Sequence[Keys], levels: Floats) -> None:
-    """Refuse rows read from elsewhere that the kernels could not trust.
+    """Refuse loaded rows that are invalid, because kernels do not check bounds.
 
     Raises:
         ValueError: what does not fit.

@@ -114,14 +114,14 @@ class Scale:
 
 
 def check_scale(scale: Scale) -> None:
-    """Refuse a scale read from elsewhere that ratings could not be decoded with.
+    """Refuse a loaded scale that cannot decode ratings.
 
     Raises:
         ValueError: what is wrong with it.
     """
     levels = scale.levels
     if not isinstance(levels, np.ndarray) or levels.dtype != np.float32 or levels.ndim != 1:
-        raise ValueError("levels that are no row of 32-bit numbers")
+        raise ValueError("levels that are not a one-dimensional array of 32-bit floats")
     if len(levels) > MAX_LEVELS or not np.isfinite(levels).all() or (np.diff(levels) <= 0).any():
         raise ValueError("levels that do not ascend, or too many of them")
     if not -math.inf < scale.low <= scale.high < math.inf:

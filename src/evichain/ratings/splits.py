@@ -1,4 +1,4 @@
-"""Ways to part ratings into those to learn from and those to be tested on.
+"""Splits: ways to divide ratings into a training part and a test part.
 
 Every draw comes from the seed the caller gives: the same ratings and seed give the same parts.
 """
@@ -19,7 +19,7 @@ from evichain.ratings.table import Column, Ratings
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Ratings to learn from and ratings to be tested on.
+    """Ratings to train on and ratings to test on.
 
     `later` are those that come between the two: evidence that nothing was learned from. `cold`
     are the users who were cut to a few ratings.
@@ -205,7 +205,7 @@ def growth_split(
 
 
 def cold_split(ratings: Ratings, n_users: int, n_ratings: int, seed: int = 0) -> Split:
-    """A random split in which `n_users` users have but `n_ratings` ratings to learn from."""
+    """A random split in which `n_users` users have only `n_ratings` ratings to learn from."""
     whole = random_split(ratings, 0.8, seed)
     train, cold = _cut(whole.train, n_users, n_ratings, seed)
     return Split(train, whole.test, f"cold:{n_users}/{n_ratings}", cold=cold)
@@ -230,7 +230,7 @@ def _share(total: int, fraction: float, name: str) -> int:
 
 
 def _parted(ratings: Ratings, tested: npt.NDArray[np.int64], name: str) -> Split:
-    """Both parts in the order of the table, whatever order the draw had."""
+    """Both parts, each in the order of the table."""
     mask = np.zeros(len(ratings), dtype=bool)
     mask[tested] = True
     for part, size in (("test", mask.sum()), ("training", len(mask) - mask.sum())):

@@ -1,8 +1,8 @@
-"""Made-up ratings of any number, with a structure that is known: for tests of scale.
+"""Synthetic ratings of any number, with a known structure: for tests of scale.
 
 `r = clip(round(mean + b_u + c_i + p_u . q_i + noise))` in half stars. Everything is drawn by
 hashes of (seed, user, item), so that any part of a set can be made alone and in any order, and
-what a rating would be expected to be is known for every pair, rated or not.
+the expected rating of every pair is known, rated or not.
 """
 
 import json
@@ -49,7 +49,7 @@ class Synthetic:
         users: how many; a hundredth of the ratings by default.
         items: how many; by default they grow with the root of the ratings.
         rank: of the planted structure.
-        noise: the standard deviation of what nobody can predict.
+        noise: the standard deviation of the noise in the ratings, which no model can predict.
 
     >>> made = Synthetic(ratings=2000, users=50, items=400, seed=1)
     >>> sum(len(part) for part in made.parts())
@@ -70,7 +70,7 @@ class Synthetic:
         if not self.users <= self.ratings <= most:
             raise SettingsError(
                 f"{self.ratings:,} ratings by {self.users:,} users of {self.items:,} items",
-                right=f"So many users and items have from {self.users:,} to {most:,} ratings.",
+                right=f"This many users and items have from {self.users:,} to {most:,} ratings.",
             )
         if max(self.users, self.items) >= 2**31 or self.rank < 0 or self.noise < 0:
             raise SettingsError(
@@ -100,7 +100,7 @@ class Synthetic:
 
     @cached_property
     def _picking(self) -> tuple[Doubles, Ints]:
-        """What items are drawn by: their popularity, which has nothing to do with their ids."""
+        """The alias table that draws items by popularity, which is independent of their ids."""
         rank = np.argsort(np.argsort(normals(self._seed(_ORDER), self.items, 1)[:, 0]))
         weights = (rank + 1 + self.items / _HEAD) ** -_TAIL
         return alias_table(weights / weights.sum())
@@ -115,7 +115,7 @@ class Synthetic:
 
     @cached_property
     def _outcomes(self) -> tuple[Doubles, Doubles]:
-        """The mean and the variance of the rating, by what is true before noise."""
+        """The mean and the variance of the rating, by its value before noise."""
         return after_rounding(self.noise)
 
     def parts(self) -> Iterator[pl.DataFrame]:
@@ -139,13 +139,13 @@ class Synthetic:
         return frame, float(at(self._outcomes[1], truth).sum())
 
     def _truth(self, users: Ints, items: Ints) -> Doubles:
-        """What is true of pairs before noise, by index."""
+        """The values of pairs before noise; users and items by index."""
         out = np.empty(len(users))
         _tell(users, items, self.item_traits, self._seed(_USER), out)
         return out
 
     def expected(self, users: npt.ArrayLike, items: npt.ArrayLike) -> Floats:
-        """What the best prediction of each pair is, ids as in the ratings."""
+        """The best possible prediction of each pair, given by ids as in the ratings."""
         index = (np.asarray(ids, np.int32) - np.int32(1) for ids in (users, items))
         found: Floats = at(self._outcomes[0], self._truth(*index)).astype(np.float32)
         return found
@@ -208,7 +208,7 @@ def _pick(
 
 @kernel
 def _truth(user: int, traits: Doubles, seed: np.uint64, own: Doubles) -> float:
-    """What is true of a pair before noise; `own` are the user's traits, drawn if they are new."""
+    """The value of a pair before noise; `own` are the user's traits, drawn if they are new."""
     if own[0] != user:
         own[0] = user
         for i in range(len(traits)):
@@ -231,7 +231,7 @@ def _tell(owner: Ints, item: Ints, traits: Doubles, seed: np.uint64, out: Double
 def _rate(
     owner: Ints, item: Ints, truth: Doubles, noise: float, seed: np.uint64, rating: Floats
 ) -> None:
-    """Draw the ratings: what is true, and noise on it, in half stars."""
+    """Draw the ratings: values with noise, rounded to half stars."""
     for i in range(len(owner)):
         pair = (np.uint64(owner[i]) << np.uint64(32)) | np.uint64(item[i])
         value = truth[i] + noise * normal(seed, pair)

@@ -83,7 +83,7 @@ class ProcessGroup:
         whole: Tensor = _Exchange.apply(rows, share, count)  # type: ignore[no-untyped-call]
         return whole
 
-    def spread(self, tensors: Iterable[Tensor]) -> None:
+    def broadcast(self, tensors: Iterable[Tensor]) -> None:
         """Copy the tensors of the first process to all others."""
         if self.size > 1:
             with _lost_process_reported():

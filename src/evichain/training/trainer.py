@@ -253,7 +253,7 @@ class Trainer:
         self.chain.to(CPU).load_state_dict(self.best or self.result.state_dict())
         if self.group.is_first:
             self._calibrate()
-        self.group.spread(self.chain.state_dict().values())
+        self.group.broadcast(self.chain.state_dict().values())
         return self.progress
 
     def validation_rmse(self) -> float:

@@ -101,7 +101,7 @@ def _checked(
     high = typed(wanted.high)
     if not low < high:
         right = "The lower end comes first."
-        raise SettingsError(f"{low} to {high} is no range", where=name, right=right)
+        raise SettingsError(f"{low} to {high} is not a range", where=name, right=right)
     return Range(low, high)
 
 

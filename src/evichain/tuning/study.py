@@ -72,7 +72,7 @@ def open_study(path: Path | None, asking: Mapping[str, Any], iterations: int) ->
         raise TuningError(
             f"is a study of {'another ' if other in ('recipe', 'space') else 'other '}{other}",
             where=str(path),
-            right="Go on with what it was begun with, or name another file.",
+            right="Use the same settings and data as before, or name another file.",
         )
     return study
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from evichain.evidence.plan_layout import Layout
-from evichain.model.ops.means import evidence_mean, spread
+from evichain.model.ops.means import evidence_mean, pair_activations
 
 
 def a_layout() -> Layout:
@@ -22,7 +22,7 @@ def a_layout() -> Layout:
 VARIANTS = np.array([1, 1], np.int32), np.array([0, 2], np.int32)
 
 
-def plain_spread(sources: torch.Tensor, weight: torch.Tensor, layout: Layout) -> torch.Tensor:
+def plain_activations(sources: torch.Tensor, weight: torch.Tensor, layout: Layout) -> torch.Tensor:
     source, value = torch.from_numpy(layout.pair_source), torch.from_numpy(layout.pair_value)
     return torch.relu(sources[source] + value[:, None] * weight)
 
@@ -34,14 +34,14 @@ def plain_mean(pairs: torch.Tensor, layout: Layout) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("width", [1, 7, 16])
-def test_spread_and_its_gradients(width: int) -> None:
+def test_pair_activations_and_its_gradients(width: int) -> None:
     torch.manual_seed(0)
     layout = a_layout()
     sources = torch.randn(3, width, requires_grad=True)
     weight = torch.randn(width, requires_grad=True)
     push = torch.randn(3, width)
     results = []
-    for function in (spread, plain_spread):
+    for function in (pair_activations, plain_activations):
         out = function(sources, weight, layout)
         results.append((out, *torch.autograd.grad(out, (sources, weight), push)))
     for ours, theirs in zip(*results, strict=True):

@@ -4,7 +4,7 @@ from tests.layouts import a_layout, links_of
 
 from evichain import kernels
 from evichain.model.ops.ridge import solve
-from evichain.model.ops.segment_sums import totals
+from evichain.model.ops.segment_sums import evidence_sums
 
 
 @pytest.mark.parametrize("size", [1, 3, 24, 57])
@@ -43,7 +43,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     results = []
     for threads in (1, 2, 3):
         monkeypatch.setattr(kernels, "thread_count", lambda threads=threads: threads)
-        sums = torch.cat(totals(keys, keys, below, own, layout), dim=1)
+        sums = torch.cat(evidence_sums(keys, keys, below, own, layout), dim=1)
         solved, _ = solve(keys, below, sums[:, 0], torch.ones(8), layout)
         (grad,) = torch.autograd.grad(solved.sum() + sums.square().sum(), keys)
         results.append((sums, solved, grad))

@@ -2,7 +2,7 @@ import pytest
 import torch
 from tests.layouts import a_layout, links_of
 
-from evichain.model.ops.segment_sums import totals
+from evichain.model.ops.segment_sums import evidence_sums
 
 
 @pytest.mark.parametrize(("plain", "weighted"), [(0, 1), (3, 5), (16, 17)])
@@ -18,7 +18,7 @@ def test_totals_and_their_gradients(plain: int, weighted: int) -> None:
     ]
     push = torch.randn(5, plain + weighted)
     p, w, below, own = inputs
-    ours = torch.cat(totals(p, w, below, own, layout), dim=1)
+    ours = torch.cat(evidence_sums(p, w, below, own, layout), dim=1)
     residual = (value - below[source] - own[node]).unsqueeze(1)
     each = torch.cat([p[source], residual * w[source]], dim=1)
     theirs = torch.zeros(5, plain + weighted).index_add(0, node, each)

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from evichain.evidence.plan_layout import Layout
 from evichain.model.ops import torch_ops
-from evichain.model.ops.means import evidence_mean, spread
+from evichain.model.ops.means import evidence_mean, pair_activations
 from evichain.model.ops.ridge import solve
-from evichain.model.ops.segment_sums import totals
+from evichain.model.ops.segment_sums import evidence_sums
 from evichain.model.ops.torch_ops import EvidenceTables
 
 
@@ -23,8 +23,8 @@ def everything(layout: Layout | EvidenceTables, inputs: list[Tensor]) -> list[Te
     variants = np.array([3, 3, 40], np.int32), np.array([0, 5, 9], np.int32)
     solved, squares = solve(rows, below, own, ridge, layout)
     made = [
-        evidence_mean(spread(rows, ridge, layout) - 1, layout, *variants),
-        *totals(rows[:, :2], rows, below, own, layout),
+        evidence_mean(pair_activations(rows, ridge, layout) - 1, layout, *variants),
+        *evidence_sums(rows[:, :2], rows, below, own, layout),
         solved,
     ]
     push = sum((each * torch.linspace(-1, 1, each.shape[1])).sum() for each in made)

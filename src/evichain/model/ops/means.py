@@ -1,6 +1,6 @@
 """The two operations of a mean generator that are not matrix products, with their gradients.
 
-`spread` goes from sources to (source, rating) pairs, `evidence_mean` from pairs to the
+`pair_activations` goes from sources to (source, rating) pairs, `evidence_mean` from pairs to the
 means of live links. Both write each row once, in order, on all cores, and so give the same bits
 for any number of threads.
 """
@@ -18,11 +18,13 @@ from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 from evichain.model.ops import torch_ops
 
 
-def spread(sources: Tensor, weight: Tensor, layout: Layout | torch_ops.EvidenceTables) -> Tensor:
+def pair_activations(
+    sources: Tensor, weight: Tensor, layout: Layout | torch_ops.EvidenceTables
+) -> Tensor:
     """`relu(sources[s] + r * weight)` for each pair (s, r)."""
     if isinstance(layout, torch_ops.EvidenceTables):
-        return torch_ops.spread(sources, weight, layout)
-    result: Tensor = _Spread.apply(sources, weight, layout)  # type: ignore[no-untyped-call]
+        return torch_ops.pair_activations(sources, weight, layout)
+    result: Tensor = _PairActivations.apply(sources, weight, layout)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -41,12 +43,12 @@ def evidence_mean(
     return result
 
 
-class _Spread(Function):
+class _PairActivations(Function):
     @staticmethod
     def forward(ctx: Any, sources: Tensor, weight: Tensor, layout: Layout) -> Tensor:
         out = torch.empty(len(layout.pair_value), len(weight))
         in_threads(
-            _spread,
+            _pair_activations,
             len(layout.source_ptr) - 1,
             sources.detach().numpy(),
             weight.detach().contiguous().numpy(),
@@ -67,7 +69,7 @@ class _Spread(Function):
         masked = torch.empty_like(out)
         sources = torch.empty(len(layout.source_ptr) - 1, out.shape[1])
         in_threads(
-            _spread_back,
+            _pair_activations_back,
             len(layout.source_ptr) - 1,
             grad.contiguous().numpy(),
             out.numpy(),
@@ -127,7 +129,7 @@ class _EvidenceMean(Function):
 
 
 @fast_kernel
-def _spread(
+def _pair_activations(
     start: int,
     stop: int,
     sources: Floats,
@@ -144,7 +146,7 @@ def _spread(
 
 
 @fast_kernel
-def _spread_back(
+def _pair_activations_back(
     start: int,
     stop: int,
     grad: Floats,

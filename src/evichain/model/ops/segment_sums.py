@@ -18,7 +18,7 @@ from evichain.model.ops import torch_ops
 from evichain.model.ops.simd import add_row, dot_rows, padded, padded_rows
 
 
-def totals(
+def evidence_sums(
     plain: Tensor,
     weighted: Tensor,
     below: Tensor,
@@ -36,14 +36,14 @@ def totals(
         nothing = plain.new_empty(len(own), 0)
         return nothing, nothing
     if isinstance(layout, torch_ops.EvidenceTables):
-        return torch_ops.totals(plain, weighted, below, own, layout)
+        return torch_ops.evidence_sums(plain, weighted, below, own, layout)
     values = torch.cat([padded_rows(plain), padded_rows(weighted)], dim=1)
     begin = padded(plain.shape[1])
-    sums: Tensor = _Totals.apply(values, below, own, begin, layout)  # type: ignore[no-untyped-call]
+    sums: Tensor = _EvidenceSums.apply(values, below, own, begin, layout)  # type: ignore[no-untyped-call]
     return sums[:, : plain.shape[1]], sums[:, begin : begin + weighted.shape[1]]
 
 
-class _Totals(Function):
+class _EvidenceSums(Function):
     @staticmethod
     def forward(
         ctx: Any, values: Tensor, below: Tensor, own: Tensor, plain: int, layout: Layout
@@ -52,7 +52,7 @@ class _Totals(Function):
         out = torch.empty(nodes, width)
         unweighted = torch.empty(nodes, width - plain)
         in_threads(
-            _total,
+            _evidence_sums,
             nodes,
             plain,
             values.detach().numpy(),
@@ -77,7 +77,7 @@ class _Totals(Function):
         layout: Layout = ctx.layout
         out, out_below = torch.empty_like(values), torch.empty(len(values))
         in_threads(
-            _total_back,
+            _evidence_sums_back,
             len(values),
             ctx.plain,
             grad.numpy(),
@@ -96,7 +96,7 @@ class _Totals(Function):
 
 
 @fast_kernel
-def _total(
+def _evidence_sums(
     start: int,
     stop: int,
     plain: int,
@@ -125,7 +125,7 @@ def _total(
 
 
 @fast_kernel
-def _total_back(
+def _evidence_sums_back(
     start: int,
     stop: int,
     plain: int,

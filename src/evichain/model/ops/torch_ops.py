@@ -103,8 +103,8 @@ def _parts(counts: Longs) -> Iterator[slice]:
         begin = end
 
 
-def spread(sources: Tensor, weight: Tensor, layout: EvidenceTables) -> Tensor:
-    """See `means.spread`."""
+def pair_activations(sources: Tensor, weight: Tensor, layout: EvidenceTables) -> Tensor:
+    """See `means.pair_activations`."""
     rated = layout.pair_value.unsqueeze(1) * weight
     return torch.relu(embedding(layout.pair_source, sources) + rated)
 
@@ -124,10 +124,10 @@ def evidence_mean(
     return torch.cat([sums / count, rest / (count[variant_node] - 1)])
 
 
-def totals(
+def evidence_sums(
     plain: Tensor, weighted: Tensor, below: Tensor, own: Tensor, layout: EvidenceTables
 ) -> tuple[Tensor, Tensor]:
-    """See `segment_sums.totals`."""
+    """See `segment_sums.evidence_sums`."""
 
     def total(table: EvidenceTable) -> Tensor:
         rows = layout.sources(table, torch.cat([plain, weighted], dim=1))

@@ -1,4 +1,4 @@
-"""Whether a rating is in the next answer, and when all that follows from it is."""
+"""Whether a new rating changes the next answer, and how long until all embeddings are updated."""
 
 import asyncio
 import time
@@ -13,12 +13,14 @@ _TIMES = 5
 _CLOSE = 1e-4
 _OFTEN = 0.005
 _STUCK = 300
-"""Seconds without any progress; a portion takes less, on any data it has been tried with."""
+"""Seconds without progress after which it fails; more than any step of an update took so far."""
 
 
 async def ratings_are_visible(address: tuple[str, int], mix: RequestMix) -> bool:
-    """Whether someone new who rates one thing after another gets another list each time, and, when
-    all updates are done, the one that anyone with these ratings gets."""
+    """Whether each rating of a new user changes the user's next list.
+
+    After all updates, the list must also equal that of a guest with the same ratings.
+    """
     connection = await Connection.open(*address)
     user, own, before = mix.new_user(), dict[Id, float](), dict[str, float]()
     try:
@@ -39,7 +41,7 @@ async def ratings_are_visible(address: tuple[str, int], mix: RequestMix) -> bool
 
 
 async def until_refreshed(address: tuple[str, int]) -> float:
-    """The seconds until everyone's embedding is as the ratings make it."""
+    """The seconds until all embeddings are updated."""
     connection, begun = await Connection.open(*address), time.perf_counter()
     reached, since = -1, begun
     try:
@@ -67,6 +69,6 @@ def _listed(answer: Answer) -> dict[str, float]:
 
 
 def _alike(found: dict[str, float], expected: dict[str, float]) -> bool:
-    """Whether two lists have the same estimates; of equal ones, either item may be in it."""
+    """Whether two lists have the same estimates; items with equal estimates may differ."""
     pairs = zip(sorted(found.values()), sorted(expected.values()), strict=False)
     return len(found) == len(expected) > 0 and all(abs(a - b) < _CLOSE for a, b in pairs)

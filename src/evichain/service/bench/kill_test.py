@@ -27,7 +27,7 @@ _FIRST = 10**6
 
 @dataclass
 class BatchWriter:
-    """One who writes batches, the same ratings again and again or ever more of them.
+    """A client that writes batches: the same ratings each time (`again`), or new ones.
 
     The timestamp of a rating is the number of its batch: all ratings of a batch exist or none.
     """
@@ -38,7 +38,7 @@ class BatchWriter:
     acknowledged: set[int] = field(default_factory=set)
 
     def batch(self, levels: list[float], integers: bool) -> dict[str, Any]:
-        """The next batch, of items that are in no data."""
+        """The next batch, of items that no data set has."""
         self.sent += 1
         start = 0 if self.again else self.sent * _BATCH
         common = {
@@ -50,7 +50,7 @@ class BatchWriter:
         return {"ratings": [{**common, "item": item} for item in items]}
 
     def judge(self, held: list[int]) -> tuple[int, int]:
-        """How many acknowledged batches are lost, and how many are half there.
+        """How many acknowledged batches are lost, and how many are incomplete.
 
         Args:
             held: the timestamps of this writer's ratings in the store.
@@ -81,7 +81,7 @@ def kill_while_writing(
     seed: int = 0,
     say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Kill a server so many times while it is written to, and look what is there afterwards.
+    """Kill a server this many times during writes, and count what the store has lost.
 
     Args:
         server: one that does not run; it is stopped again at the end.

@@ -59,7 +59,7 @@ def bench_serve(
         url = store or f"sqlite:///{folder / 'ratings.db'}"
         say("filling a store")
         counts = _fill(url, ratings)
-        say("lists for newcomers, in this process")
+        say("lists for new users, in this process")
         found = {**counts, **_in_process(model, url, load.seed)}
         model.save(folder / "model")
         return found | _over_http(folder, url, ratings, load, say)
@@ -138,7 +138,7 @@ def _figures(measured: LoadResult) -> dict[str, Any]:
 
 
 def _each(before: float | None, after: float | None, measured: LoadResult) -> float | None:
-    """What the server's processor took for a request, those of the warm-up among them."""
+    """The server's CPU milliseconds per request, requests of the warm-up included."""
     if before is None or after is None or not measured.asked:
         return None
     return (after - before) / measured.asked * 1000
@@ -161,7 +161,7 @@ def kept(url: str, written: list[SentRating]) -> tuple[int, int]:
 
 
 def _driver_alone(ratings: Ratings, load: Load, core: int | None) -> float:
-    """How many requests a second could be made, if answers cost nothing."""
+    """The requests per second that the load generator makes if answers cost nothing."""
     with _idle(core) as port:
         found = run(
             drive(

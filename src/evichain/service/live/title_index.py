@@ -1,4 +1,4 @@
-"""TitleIndex of items, and the search for them."""
+"""The titles of items, and the search for items by title."""
 
 import unicodedata
 from collections.abc import Callable, Mapping

@@ -68,7 +68,7 @@ def open_store(url: str | Path, *, create: bool = True) -> Store:
         StoreUnavailableError: it cannot be reached.
     """
     address = parse(url)
-    # A backend is imported when it is used: psycopg may not be installed.
+    # A database is imported when it is used: psycopg may not be installed.
     if isinstance(address, SqliteAddress):
         from evichain.service.store.sqlite import SqliteStore
 

@@ -1,6 +1,6 @@
 """The store: persistent ratings and titles, whatever the database.
 
-All operations are written here once. A backend implements how to connect, run a statement, load
+All operations are written here once. A subclass implements how to connect, run a statement, load
 in bulk and wait for changes.
 """
 
@@ -282,7 +282,7 @@ class Store(ABC):
         Ids get the type, integer or text, that they have in this store.
         """
         with source.snapshot() as snapshot:
-            snapshot.check_kinds()
+            snapshot.check_id_types()
             titles = snapshot.packed_titles()
             return self._load(snapshot.packed(), titles, snapshot.version, len(snapshot), progress)
 

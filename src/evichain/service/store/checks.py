@@ -1,4 +1,4 @@
-"""Checks of everything that is written to a store, the same for every backend."""
+"""Checks of everything that is written to a store, the same for every database."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

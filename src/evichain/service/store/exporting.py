@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from evichain.atomic_write import file_beside
+from evichain.atomic_write import write_file_atomically
 from evichain.errors import DataError, cause_of
 from evichain.progress import progress as shown_progress
 from evichain.service.store.records import Exported
@@ -73,7 +73,7 @@ def _write(frames: Frames, schema: Mapping[str, Any], path: Path) -> None:
 def _beside(path: Path) -> Iterator[Path]:
     """A temporary name to write to; renamed to `path` at the end, removed on an error."""
     try:
-        with file_beside(path) as made:
+        with write_file_atomically(path) as made:
             yield made
     except (OSError, pl.exceptions.PolarsError) as error:
         right = "Choose a folder that is writable and has space."

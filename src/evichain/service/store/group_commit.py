@@ -87,7 +87,7 @@ class GroupCommit:
                 one.gate.release()
 
     def _leave(self, own: _Waiting) -> None:
-        """Go, and let the first of those who wait lead, if it was this one who did."""
+        """Leave; if this thread was the leader, the first of those waiting becomes the leader."""
         with self._lock:
             if own in self._queue:
                 self._queue.remove(own)

@@ -89,7 +89,7 @@ class IdTypeAdopter:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._has = {side: session.rows(queries.kinds(side))[0] for side in Side}
+        self._has = {side: session.rows(queries.id_types_of(side))[0] for side in Side}
         self._held: dict[tuple[Side, bool], pl.Series] = {}
 
     def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""The SQL of both backends; `?` stands for a value.
+"""The SQL of both databases; `?` stands for a value.
 
 All input is passed as values. Only names of columns and tables are formatted into the text.
 """
@@ -125,7 +125,7 @@ def page(side: Side | None, *, after: bool) -> str:
     return f"SELECT {_COLUMNS} FROM evichain_ratings {where}ORDER BY {order} LIMIT ?"
 
 
-def kinds(side: Side) -> str:
+def id_types_of(side: Side) -> str:
     """Whether a side has integer ids, and whether it has text."""
     some = "EXISTS (SELECT 1 FROM evichain_ratings WHERE {}_text {} '')"
     return f"SELECT {some.format(side.noun, '=')}, {some.format(side.noun, '>')}"
@@ -150,9 +150,9 @@ def texts(side: Side) -> str:
     return f"SELECT DISTINCT {side.noun}_text FROM evichain_ratings WHERE {side.noun}_text > ''"
 
 
-def scan(kinds_found: dict[Side, tuple[bool, bool]], *, in_order: bool) -> str:
+def scan(types_found: dict[Side, tuple[bool, bool]], *, in_order: bool) -> str:
     """All ratings, each id in one column."""
-    ids = ", ".join(_as_one(side, *kinds_found[side]) for side in Side)
+    ids = ", ".join(_as_one(side, *types_found[side]) for side in Side)
     order = " ORDER BY version" if in_order else ""
     return f"SELECT {ids}, rating, timestamp FROM evichain_ratings{order}"
 

@@ -1,4 +1,4 @@
-"""A session: a connection of a backend in use."""
+"""A session: a database connection in use."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -37,7 +37,7 @@ class StoreSnapshot:
         return Counts(*self._session.rows(queries.COUNTS)[0])
 
     @cached_property
-    def _kinds(self) -> dict[Side, tuple[bool, bool]]:
+    def _id_types(self) -> dict[Side, tuple[bool, bool]]:
         """For each side, whether it has integer ids and whether it has text ids.
 
         Raises:
@@ -45,7 +45,7 @@ class StoreSnapshot:
         """
         found = {}
         for side in Side:
-            integers, texts = map(bool, self._session.rows(queries.kinds(side))[0])
+            integers, texts = map(bool, self._session.rows(queries.id_types_of(side))[0])
             twins = self._session.rows(queries.twins(side)) if integers and texts else []
             if twins:
                 number = twins[0][0]
@@ -57,24 +57,24 @@ class StoreSnapshot:
             found[side] = integers, texts
         return found
 
-    def check_kinds(self) -> None:
+    def check_id_types(self) -> None:
         """Refuse a store that has an id in both types.
 
         Raises:
             DataError: it does; only stores of earlier versions can.
         """
-        assert self._kinds
+        assert self._id_types
 
     def integers(self, side: Side) -> list[int]:
         """The integer ids of a side that also has text ids, which become text in a table."""
-        if not all(self._kinds[side]):
+        if not all(self._id_types[side]):
             return []
         return [number for (number,) in self._session.rows(queries.integers(side))]
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
         """The columns of the frames: ids are Int64 on a side that has integers only."""
-        ids = {s.column: pl.String if self._kinds[s][1] else pl.Int64 for s in Side}
+        ids = {s.column: pl.String if self._id_types[s][1] else pl.Int64 for s in Side}
         return {**ids, "rating": pl.Float32, "timestamp": pl.Int64}
 
     def frames(self, *, in_order: bool = False) -> Iterator[pl.DataFrame]:
@@ -83,7 +83,7 @@ class StoreSnapshot:
         Args:
             in_order: in the order in which they were added, which takes a sort.
         """
-        query = queries.scan(self._kinds, in_order=in_order)
+        query = queries.scan(self._id_types, in_order=in_order)
         return self._session.frames(query, self.schema)
 
     def packed(self) -> Iterator[pl.DataFrame]:
