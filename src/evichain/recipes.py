@@ -20,11 +20,11 @@ class Settings:
     """All settings of a recommender, in three parts; no two parts share a name."""
 
     policy: Policy
-    """The part that limits the evidence."""
+    """The limits of the evidence."""
     chain: ChainSettings
-    """The part that shapes the model."""
+    """The shape of the model."""
     training: TrainingSettings
-    """The part that says how it is trained."""
+    """How the model is trained."""
 
     def __post_init__(self) -> None:
         if self.chain.generator == "channels":

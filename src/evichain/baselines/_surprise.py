@@ -59,7 +59,7 @@ class SurpriseBaseline(Baseline[Chosen]):
 
     @classmethod
     def check_installed(cls) -> None:
-        """Complain if Surprise is missing."""
+        """Raise an error if Surprise is not installed."""
         try:
             import surprise  # noqa: F401
         except ImportError as missing:

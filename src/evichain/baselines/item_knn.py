@@ -19,7 +19,7 @@ class ItemKNNSettings(BaselineSettings):
     neighbours: int = Field(default=40, ge=1)
     """k: how many of the most similar items that the user has rated are asked, at most."""
     shrinkage: float = Field(default=100.0, ge=0)
-    """How strongly similarities of items with few common users are pulled to nothing."""
+    """How strongly similarities of items with few common users are shrunk towards zero."""
 
 
 class ItemKNN(SurpriseBaseline[ItemKNNSettings]):

@@ -64,10 +64,10 @@ class OnlineMF(Baseline[OnlineMFSettings]):
         p_u ← p_u + η (e q_i - λ p_u),   q_i ← q_i + η (e p_u - λ q_i)
         b_u ← b_u + η (e - λ b_u),       b_i ← b_i + η (e - λ b_i)
 
-    `add` lets the stream go on: what `fit` has learned is moved by the new ratings, of new users
-    and items too. All ratings added since `fit` go by again each time, in an order that hangs on
-    their ids alone, so that it does not matter in which parts they came; a rating given again
-    takes the place of the one before.
+    `add` continues the stream from what `fit` has learned, also with new users and items. Each
+    time, it repeats all ratings added since `fit`, in an order that depends only on their ids.
+    So the result is the same for any division into parts. A repeated rating replaces the
+    earlier one.
     """
 
     Settings = OnlineMFSettings

@@ -81,7 +81,7 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
 
 @dataclass(frozen=True)
 class Parts(Generic[Source]):
-    """The ratings to learn from, those that come after training, and those to test on."""
+    """The ratings to train on, those that arrive after training, and those to test on."""
 
     train: Source
     later: "Ratings | None" = None
@@ -128,7 +128,7 @@ def load_parts(
 
 
 def print_notes(*tables: "Ratings") -> None:
-    """Tell what was ignored, skipped and dropped, once if several parts say the same."""
+    """Print what was ignored, skipped and dropped; equal notes of several parts once."""
     lines = [line for ratings in tables for line in ratings.notes]
     first = tables[0]
     if first.duplicates:

@@ -179,7 +179,7 @@ class _Job:
     pairs: str | None = None
 
     def run(self, made: "Callable[[Bulk], dict[str, DataFrame]]", *, json: bool) -> None:
-        """Write what is made of the ratings in bulk, and say how much it was."""
+        """Write the result of a bulk job, and print its size."""
         settings = _settings(self.conf)
         self._check_apart()
         output = self._output()
@@ -222,7 +222,7 @@ class _Job:
             note(f"{self.out}: {counted}, from {bulk.source.ratings:,} ratings")
 
     def _check_apart(self) -> None:
-        """See that nothing is written where something is read from: it would be gone by then."""
+        """Refuse an output that overlaps an input, which would be deleted before it is read."""
         from evichain.spark.addresses import overlap
 
         for source in (self.ratings, self.pairs):

@@ -1,4 +1,4 @@
-"""The prototypes of a graph, and where they are in each entity's row."""
+"""The pool: a graph, its prototypes with their positions in each row, and its held-out ratings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

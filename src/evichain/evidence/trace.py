@@ -1,4 +1,4 @@
-"""The evidence behind one prediction, as a tree with what each piece brings to the estimate."""
+"""The evidence behind one prediction, as a tree with the contribution of each piece."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -33,8 +33,8 @@ class Piece:
         prototype: whether its embedding is stored, so that the chain ends here.
         contribution: the part of the estimate that comes through it, or what the estimate
             loses without it: the trace says which.
-        own: of that, what its rating brings by itself rather than through its own evidence
-            (a prototype: everything).
+        own: the part of the contribution that is from its rating itself, not from its own
+            evidence (a prototype: everything).
         pieces: its strongest evidence, by size of contribution, descending.
         others: how many further pieces of evidence are not shown.
         others_contribution: what comes through those.
@@ -53,9 +53,9 @@ class Piece:
     others_contribution: float = 0.0
 
     def pruned(self, depth: int, pieces: int, *, additive: bool = True) -> "Piece":
-        """This piece with less below it: what is cut counts among the others.
+        """This piece with less evidence below it; `others` counts the pieces that were cut.
 
-        What it brings is summed up only where contributions are additive.
+        Their contributions are summed only if contributions are additive.
         """
         kept = self.pieces[:pieces] if self.depth < depth else ()
         cut = self.pieces[len(kept) :]
@@ -93,7 +93,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Trace:
-    """A prediction with its reasons: what the user's evidence and what the item's brought.
+    """A prediction with the evidence of its user and of its item.
 
     Where contributions are additive, `user.contribution + item.contribution == estimate`.
 
@@ -129,9 +129,9 @@ class Trace:
         return self.text()
 
     def pruned(self, *, depth: int, pieces: int) -> "Trace":
-        """The same trace for less room: so deep, and so many pieces of each piece's evidence.
+        """The same trace cut to a depth, and to a number of pieces in each piece's evidence.
 
-        What is cut counts among the others, so that additive contributions still add up.
+        Pieces that are cut count among the others, so that additive contributions still add up.
         """
         additive = self.kind == ADDITIVE
         user, item = (

@@ -43,7 +43,7 @@ CONTROLS: Mapping[str, Mapping[str, Any]] = {
     "+ TEL": {"cycle_blocking": True, **_ALL_BUT_BLOCKING},
     "all but CB": _ALL_BUT_BLOCKING,
 }
-"""The controls as they are added, one by one; the last is all of them without cycle blocking."""
+"""The controls, added one by one; the last is all of them except cycle blocking."""
 
 _CACHES = {"without": False, "with": True}
 _BARE = "MD", "without"
@@ -56,7 +56,7 @@ CLAIMS = (
     ("requests, all but CB", None, "requests", _BARE, ("all but CB", "with")),
     ("generated, all but CB", None, "generated", _BARE, ("all but CB", "with")),
 )
-"""What the paper says is saved: of which count, from which controls and cache to which."""
+"""The savings that the paper claims: name, factor, counter, (controls, cache) before and after."""
 
 BARS = (
     ("without", "generated", "embeddings generated", "#4453c4"),

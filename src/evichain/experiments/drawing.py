@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
 INK, MUTED, GRID, REPORTED = "#1d2333", "#626a7c", "#e3e6ee", "#8b93a5"
-"""Of text, of lesser text, of lines behind, and of what the paper reports."""
+"""The colours of text, of secondary text, of grid lines, and of the paper's figures."""
 
 COLOURS = {
     "paper": "#4453c4",
@@ -50,7 +50,7 @@ _STYLE = {
 
 
 def check_installed() -> None:
-    """Complain, before the work is done, if pictures could not be drawn."""
+    """Raise an error if pictures cannot be drawn, before any work is done."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as missing:

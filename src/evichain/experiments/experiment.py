@@ -1,7 +1,7 @@
 """What an experiment is: cells to measure one by one, and a report on what was found.
 
-A cell is a function of what it says it is of, so that one that was measured is never measured
-again, and a report is made of what cells have found and nothing else.
+The result of a cell depends only on its identity, so a measured cell is never measured again. A
+report is made from the results of cells alone.
 """
 
 import json
@@ -68,7 +68,7 @@ class Request:
         return product(self.sources, *kinds, self.seeds)
 
     def asks_for(self, system: str | None) -> bool:
-        """Whether a system is to be measured; what is of none always is."""
+        """Whether a system is to be measured; cells without a system always are."""
         return system is None or not self.systems or system in self.systems
 
 
@@ -96,7 +96,7 @@ class Cell:
 
     @property
     def system(self) -> str | None:
-        """Which system is measured; None where it is not about one."""
+        """The system that is measured; None if the cell has none."""
         return self.of.get("system")
 
     def identity(self, experiment: str, version: str) -> dict[str, Any]:

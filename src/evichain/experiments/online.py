@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SYSTEMS = ("paper", "plus", "online-mf")
-"""Those that take in ratings after training."""
+"""The systems that accept ratings after training."""
 
 STEP = 0.2
 PROTOTYPES = 50
@@ -109,9 +109,9 @@ class Online(Experiment):
             Table(["data", "system", *shares], steps, "RMSE by share of rows and columns there"),
         ]
         remarks = (
-            "Four fifths of the ratings, drawn at random, are those that come; tested are the "
-            "others. At each step: the test ratings between users and items that are there by "
-            "then. “All that is new”: test ratings whose user or item was not there in training "
+            "A random four fifths of the ratings arrive step by step; the rest is tested. At "
+            "each step: the test ratings between users and items that have arrived. “All that is "
+            "new”: test ratings whose user or item was not in the training part "
             "(`--split growth:0.2` of `evichain train`).",
             "Guessing the mean: of the ratings learned from, on all that is new. Parameters: when "
             "all have come. A hyphen among the steps: there was nothing to test on yet.",

@@ -164,7 +164,7 @@ def _position(folder: Path, name: str, cell: Cell) -> Path:
 
 
 def _kept(folder: Path, name: str, cell: Cell) -> Measured | None:
-    """What a cell found before; None if it did not, or if that was cut off or is of another."""
+    """The stored result of a cell; None if there is none, or only an incomplete or wrong one."""
     try:
         saved = json.loads(_position(folder, name, cell).read_text("utf-8"))
         if saved["of"] != cell.identity(name, __version__):
@@ -182,7 +182,7 @@ def _measure(folder: Path, name: str, cell: Cell, *, progress: bool) -> Measured
     saved = {"of": identity, "found": found, "seconds": seconds}
     text = json.dumps(saved, indent=1, allow_nan=False)
     _write(_position(folder, name, cell), text + "\n")
-    # As it will be read: JSON knows no tuples, and no keys but text.
+    # As it will be read back: JSON has no tuples, and its keys are text.
     return Measured(identity, json.loads(text)["found"], seconds)
 
 
@@ -192,7 +192,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _command(name: str, request: Request, *, systems: bool) -> str:
-    """The call that makes this report; `systems`: with those that were asked for."""
+    """The command that makes this report; with `systems`, it names the systems that were chosen."""
     parts = ["evichain", "paper", name]
     for data in request.data:
         parts += ["--data", data]

@@ -89,7 +89,7 @@ class Source:
 
     @cached_property
     def nearest_paper_name(self) -> str:
-        """Which of the paper's data sets it is, or which is of such a size."""
+        """Which of the paper's data sets it is, or else which is nearest in size."""
         if self.paper_name is not None:
             return self.paper_name
         known = CATALOGUE.get(self.data)

@@ -21,7 +21,7 @@ QUICK: Mapping[str, Any] = {
     "pretrain_iterations": 50,
     "refit": False,
 }
-"""How little a system learns in a quick run, as far as it knows the settings."""
+"""Settings that shorten training in a quick run; each system takes those that it has."""
 
 NAMES = {
     "paper": "REC, recipe `paper`",

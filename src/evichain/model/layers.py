@@ -86,9 +86,9 @@ def layer(
     """The embeddings of some entities at a depth, from their rows.
 
     Args:
-        slots: of these entities, and of those that their rows name by index: the prototype's
-            number, or -1.
-        below: the embeddings of those that the rows name, one depth below.
+        slots: the prototype number or -1, of these entities and of the opposite entities that their
+            rows refer to by index.
+        below: the embeddings of those opposite entities, one depth below.
     """
     own, others = slots
     evidence = select_for_all(rows, ratings, keys, others, policy, side, depth)

@@ -21,7 +21,7 @@ from evichain.ratings.table import Column, Ratings
 class Split:
     """Ratings to train on and ratings to test on.
 
-    `later` are those that come between the two: evidence that nothing was learned from. `cold`
+    `later` are ratings that arrive after training and before testing: evidence only. `cold`
     are the users who were cut to a few ratings.
     """
 

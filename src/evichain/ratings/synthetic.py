@@ -32,7 +32,7 @@ _SPREAD = 1.2
 _TAIL, _HEAD = 1.3, 200
 """The n-th most popular item has `1 / (n + items / _HEAD) ** _TAIL` of the ratings."""
 _LARGEST_SHARE = 4
-"""Nobody rates more than one in so many items."""
+"""Nobody rates more than one item out of this many."""
 
 LOWEST, STEP, _HIGHEST = -5.0, 0.005, 12.0
 
@@ -153,8 +153,8 @@ class Synthetic:
     def write(self, folder: Path, *, progress: bool = False) -> dict[str, Any]:
         """Write the ratings into a folder to be made, as part-*.parquet, with a card.
 
-        Returns what the card says: of the arguments, and `floor_rmse`, the error of who knows
-        all but the noise, and `mean_rmse`, that of who only knows the mean.
+        Returns the content of the card: the arguments; `floor_rmse`, the error of the best possible
+        predictions; and `mean_rmse`, the error of predicting the mean.
         """
         folder.mkdir(parents=True)
         variance, total, squares = 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""The best items for every user, for each pair of a user and an item block; lists are merged."""
+"""Lists for every user: made for each pair of a user block and an item block, then merged."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

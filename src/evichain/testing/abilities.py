@@ -1,4 +1,4 @@
-"""Checks of what a recommender may do besides: save and load, add, explain, similar_items.
+"""Checks of optional abilities: save and load, add, explain, similar_items.
 
 Each is skipped for a recommender that has no such method.
 """
@@ -32,7 +32,7 @@ NEW_USER, NEW_ITEM = 100, 101
 
 
 def check_save_and_load(make: Make) -> None:
-    """What is loaded answers exactly as what was saved, unknown ids and settings included."""
+    """A loaded recommender answers exactly as the saved one, also for unknown ids and settings."""
     needs(make, "save", "load")
     users, items = some_pairs()
     named = [f"u{user}" for user in users], [f"i{item}" for item in items]
@@ -81,7 +81,7 @@ def check_add_serves_new_entities(make: Make) -> None:
 
 
 def check_add_equals_having_had(make: Make) -> None:
-    """What is known hangs on the ratings, not on how they came: at once, in parts, or again."""
+    """Answers depend on the ratings, not on how they are added: at once, in parts, or again."""
     needs(make, "add")
     ratings = planted_blocks()
     first, second = _news(NEW_USER, NEW_ITEM), _news(NEW_USER + 10, NEW_ITEM + 10)

@@ -28,7 +28,7 @@ def check_scalars_and_arrays(make: Make) -> None:
     one = model.predict(users[1], items[1])
     expect(isinstance(one, Prediction), f"a Prediction of two ids, not {type(one).__name__}")
     expect(type(one.estimate) is float, f"a float, not {type(one.estimate).__name__}")
-    expect(one.reason is None, f"no reason to doubt a pair of known ids, not {one.reason!r}")
+    expect(one.reason is None, f"no reason for a pair of known ids, not {one.reason!r}")
 
     many = model.predict(users, items)
     expect(isinstance(many, Predictions), f"Predictions of lists, not {type(many).__name__}")
@@ -101,7 +101,7 @@ def check_titles(make: Make) -> None:
 def check_unknown_entities(make: Make) -> None:
     """A pair with an unknown id is flagged, whatever the id, and leaves other pairs alone."""
     model = fitted(make)
-    strangers: list[tuple[Id, Id]] = [
+    unknown_pairs: list[tuple[Id, Id]] = [
         (10**6, 0),
         (0, 10**6),
         (10**6, 10**6),
@@ -109,7 +109,7 @@ def check_unknown_entities(make: Make) -> None:
         ("nobody", 0),
         (0, "nothing"),
     ]
-    for user, item in strangers:
+    for user, item in unknown_pairs:
         with expect_no_error(f"from predict({user!r}, {item!r})"):
             found = model.predict(user, item)
         expect(bool(found.reason), f"a reason with the prediction of ({user!r}, {item!r})")
@@ -147,7 +147,7 @@ def check_recommendations(make: Make) -> None:
 
 
 def check_catalogue_end(make: Make) -> None:
-    """Asking for more than there is gives all there is; asking for none gives none."""
+    """A list longer than the catalogue has all items; a list of 0 items is empty."""
     ratings = planted_blocks()
     model = fitted(make, ratings)
     for user in (0, 17):

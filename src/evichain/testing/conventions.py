@@ -1,4 +1,4 @@
-"""Checks of manners: settings as scikit-learn has them, errors before fit, inputs left alone."""
+"""Checks of conventions: settings as in scikit-learn, errors before fit, inputs unchanged."""
 
 from unittest import SkipTest
 
@@ -78,7 +78,7 @@ def check_not_fitted(make: Make) -> None:
 
 
 def check_inputs_unchanged(make: Make) -> None:
-    """What it is given stays as it was: ratings, and arrays of ids."""
+    """Inputs are not modified: ratings, and arrays of ids."""
     ratings = planted_blocks()
     before = ratings.frame.clone()
     model = fitted(make, ratings)
@@ -92,7 +92,7 @@ def check_inputs_unchanged(make: Make) -> None:
 
 
 def check_answers_are_own(make: Make) -> None:
-    """Whoever writes into an answer does not change the next one."""
+    """Writing into an answer does not change the next answer."""
     model = fitted(make)
     pairs = some_pairs()
     found = model.predict(*pairs)

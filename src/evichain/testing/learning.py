@@ -1,4 +1,4 @@
-"""Checks of what a recommender learns: the planted truth, and the same thing every time."""
+"""Checks of what a recommender learns: the planted structure, reproducibly."""
 
 import random
 
@@ -37,7 +37,7 @@ def check_determinism(make: Make) -> None:
 
 
 def check_global_state(make: Make) -> None:
-    """Draws come from its own seed: the generators that all code shares stay as they are."""
+    """Draws come from its own seed and leave the global random generators unchanged."""
     before = _shared_generators()
     fitted(make).recommend(0)
     for name, state in _shared_generators().items():

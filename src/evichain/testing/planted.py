@@ -44,7 +44,7 @@ def planted_blocks(
 def planted_rating(
     users: npt.ArrayLike, items: npt.ArrayLike, blocks: int = 2
 ) -> npt.NDArray[np.float64]:
-    """What users think of items in `planted_blocks`, noise aside.
+    """The ratings of users and items in `planted_blocks`, without noise.
 
     >>> planted_rating([0, 0, 3], [2, 3, 5]).tolist()
     [5.0, 1.0, 5.0]

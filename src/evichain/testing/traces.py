@@ -1,4 +1,4 @@
-"""Whether a trace keeps its word: every contribution comes from somewhere, and all add up."""
+"""Checks that a trace is consistent: contributions add up at every piece and in total."""
 
 import json
 from collections.abc import Iterator

@@ -37,7 +37,7 @@ def _value(value: object) -> str:
 
 
 def group(children: Iterable[str], tooltip: str = "", **attributes: object) -> str:
-    """A group of marks, which says `tooltip` where the pointer rests on it."""
+    """A group of marks with a tooltip."""
     title = [element("title", escape(tooltip))] if tooltip else []
     return element("g", *title, *children, **attributes)
 
@@ -67,7 +67,7 @@ def entity(side: Side, label: str, x: float, y: float, width: float, shaded: boo
 
 
 def arrowhead(x: float, y: float, colour: str) -> str:
-    """The end of one or many edges, at the thing they lead to."""
+    """The arrowhead where one or more edges end."""
     return element("path", d=f"M{x - 9:.1f} {y - 6:.1f}L{x:.1f} {y:.1f}l-9 6z", fill=colour)
 
 
@@ -130,7 +130,7 @@ def chip(rating: str, adds: str, colour: str, dark: str, x: float, y: float) -> 
 def link(
     start: tuple[float, float], end: tuple[float, float], lead: float, width: float, colour: str
 ) -> str:
-    """An edge that leaves level, for `lead`, and then bends to where it goes."""
+    """An edge that starts horizontally, for `lead`, and then bends towards its end."""
     (x, y), (to_x, to_y) = start, end
     bend, half = x + lead, (to_x - x - lead) / 2
     path = (

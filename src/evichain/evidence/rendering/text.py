@@ -84,7 +84,7 @@ def _rows(piece: "Piece", branches: str, last: bool, decimals: Sequence[int]) ->
 
 
 def _aligned(contribution: float, depth: int, decimals: Sequence[int]) -> str:
-    """What a piece adds, with room at its right, so that points stand below each other."""
+    """The contribution of a piece, padded on the right so that decimal points are aligned."""
     return amount(contribution, decimals[depth]) + " " * (max(decimals) - decimals[depth])
 
 

@@ -151,7 +151,7 @@ def _column_ends(widths: dict[int, float]) -> dict[int, float]:
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is, in a sans-serif face of unknown make; rather too much.
+    """An estimate of the width of a text in any sans-serif font, rather too large than too small.
 
     >>> text_width("Will", 10) < text_width("MAMA", 10) < text_width("千と千尋", 10)
     True

@@ -23,7 +23,7 @@ _LONGEST = 500
 
 
 def plain(title: str) -> str:
-    """The title on one line, without whatever could break out of it.
+    """The title on one line, without characters that could break the layout.
 
     Control characters become spaces; those that reverse or hide text are dropped; what cannot be
     encoded becomes a replacement character.
@@ -119,7 +119,7 @@ def meaning(trace: "Trace", digits: int) -> str:
 
 
 def rating(value: float) -> str:
-    """A rating without zeros that say nothing.
+    """A rating without trailing zeros.
 
     >>> rating(4.0), rating(3.5), rating(-9.276)
     ('4', '3.5', '-9.28')
@@ -137,7 +137,7 @@ def so_many(ratings: int) -> str:
 
 
 def amount(contribution: float, digits: int) -> str:
-    """A contribution with its sign; where it is too small to be seen, without.
+    """A contribution with its sign; without a sign if it rounds to zero.
 
     >>> amount(0.4251, 2), amount(-0.004, 3), amount(-0.004, 2)
     ('+0.43', '-0.004', '0.00')

@@ -1,4 +1,4 @@
-"""A client that costs next to nothing: bytes out, a status and bytes back, one at a time.
+"""A minimal HTTP client, one request at a time, so that its own cost does not count.
 
 Load is made on one core, and what that core spends on a request it cannot spend on the next.
 """

@@ -1,4 +1,4 @@
-"""Load: so many connections that ask one thing after another, and how long each took."""
+"""Load: several connections that send one request after another, and the time of each."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 @dataclass
 class LoadResult:
-    """What came of some load.
+    """The results of a load.
 
     Attributes:
         seconds: how long was measured.
@@ -61,7 +61,7 @@ async def drive(
     rate: float = 0.0,
     warm_up: float = WARM_UP,
 ) -> LoadResult:
-    """Ask for so many seconds.
+    """Send requests for this many seconds, over this many connections.
 
     Args:
         rate: requests a second, sent when they are due, and late ones as soon as a connection is
@@ -115,7 +115,7 @@ async def _again(address: tuple[str, int]) -> Connection:
 
 
 def run(work: Coroutine[Any, Any, R]) -> R:
-    """Run something to its end, on the loop that the server has too."""
+    """Run a coroutine on the same kind of event loop as the server."""
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

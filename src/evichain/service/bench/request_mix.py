@@ -1,4 +1,4 @@
-"""Requests as people make them, drawn from the ratings they gave."""
+"""Realistic requests, drawn from a ratings table."""
 
 import random
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from evichain.service.bench.client import encoded
 WRITES = 0.1
 """The share of writes; the rest are lists, half for users of the store, half for anyone."""
 RATED = 20
-"""The ratings that someone brings who is not in the store."""
-_NEWCOMERS = 0.2
+"""How many ratings a guest brings."""
+_NEW_USERS = 0.2
 """The share of writes that are by someone new."""
 _DRAWN = 200_000
 _BEYOND = 10**12
@@ -85,7 +85,7 @@ class RequestMix(Iterator[LoadRequest]):
         return LoadRequest(RequestKind.GUEST, guest_request(self.own()))
 
     def _write(self) -> LoadRequest:
-        new = self._random.random() < _NEWCOMERS
+        new = self._random.random() < _NEW_USERS
         user = self.new_user() if new else self._random.choice(self._users)
         ((item, rating),) = self.own(1)
         return LoadRequest(
@@ -106,7 +106,7 @@ def put(user: Id, item: Id, rating: float) -> bytes:
 
 
 def new_id(number: int, integers: bool) -> Id:
-    """An id that no data has, of the kind that the others are."""
+    """An id that no data set has, of the same type as the other ids."""
     return _BEYOND + number if integers else f"new {number}"
 
 
