@@ -27,7 +27,7 @@ from evichain.ratings import Side
 from evichain.ratings import synthetic as planted
 from evichain.ratings.graph import Graph
 from evichain.ratings.hashing import Doubles
-from evichain.ratings.synthetic import after_rounding, at
+from evichain.ratings.synthetic import after_rounding, interpolated
 from evichain.recipes import settings_for
 from evichain.training.training_data import prepare
 
@@ -59,7 +59,7 @@ def main(made: Path, graph: Graph) -> dict[str, float]:
     seen_as = after_rounding(truth.noise)[0]
 
     def error(expected: Doubles) -> float:
-        return math.sqrt(np.square(at(seen_as, expected) - ratings).mean())
+        return math.sqrt(np.square(interpolated(seen_as, expected) - ratings).mean())
 
     def told(own: Doubles, other: Doubles) -> Doubles:
         left, right = own[users], other[items]

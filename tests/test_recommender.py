@@ -106,8 +106,8 @@ def test_a_guest_with_an_unknown_item_or_no_ratings(model: REC) -> None:
         (lambda m: m.similar_items(1, n=-1), "not a valid number of results"),
         (lambda m: m.predict(None, 3), "neither an id nor a list"),
         (lambda m: m.predict(np.array(1), 3), "neither an id nor a list"),
-        (lambda m: m.add({"user": ["x"], "item": [1], "rating": [1]}), "'x' is no integer"),
-        (lambda m: m.add({"user": ["007"], "item": [1], "rating": [1]}), "'007' is no integer"),
+        (lambda m: m.add({"user": ["x"], "item": [1], "rating": [1]}), "'x' is not an integer"),
+        (lambda m: m.add({"user": ["007"], "item": [1], "rating": [1]}), "'007' is not an integer"),
         (lambda m: REC("paper", patience=3), "patience needs validation"),
         (lambda m: REC(learning_rate=float("inf")), "finite number"),
         (

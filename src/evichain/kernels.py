@@ -92,19 +92,19 @@ def in_threads(function: Callable[..., None], count: int, *arguments: Any) -> No
     There are more shares than threads, so that one long share does not delay the others; the
     result must not depend on the shares.
     """
-    lanes = thread_count()
-    shares = min(4 * lanes, count // _SMALLEST_SHARE)
-    if lanes == 1 or shares <= 1:
+    threads = thread_count()
+    shares = min(4 * threads, count // _SMALLEST_SHARE)
+    if threads == 1 or shares <= 1:
         function(0, count, *arguments)
         return
     bounds = [count * i // shares for i in range(shares + 1)]
 
-    def run(lane: int) -> None:
-        for share in range(lane, shares, lanes):
+    def run(thread: int) -> None:
+        for share in range(thread, shares, threads):
             function(bounds[share], bounds[share + 1], *arguments)
 
     # The process id keys the pool because threads do not survive a fork.
-    others = [_thread_pool(os.getpid()).submit(run, lane) for lane in range(1, lanes)]
+    others = [_thread_pool(os.getpid()).submit(run, thread) for thread in range(1, threads)]
     run(0)
     for other in others:
         other.result()

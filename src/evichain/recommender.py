@@ -12,11 +12,11 @@ import torch
 
 from evichain.answering import answers
 from evichain.answering.arguments import (
+    as_list,
     broadcast,
     how_many,
     is_guest,
     is_id,
-    listed,
 )
 from evichain.answering.asker import (
     Asker,
@@ -184,7 +184,7 @@ class REC:
             UnknownEntityError: there is no such user, or no such rating.
         """
         backend, users, items = self.backend, [], []
-        for pair in listed(pairs):
+        for pair in as_list(pairs):
             index = self._rating_of(pair)
             users.append(index[0])
             items.append(index[1])
@@ -238,7 +238,7 @@ class REC:
         backend, one = self.backend, is_id(items)
         if is_guest(users) or (without and is_id(users)):
             asker = self._asker(users, without, required=False)
-            found = answers.predict(backend, asker, [items] if is_id(items) else listed(items))
+            found = answers.predict(backend, asker, [items] if is_id(items) else as_list(items))
             return found[0] if one else found
         if without:
             raise DataError("`without` is for one user at a time", right="Ask user by user.")
@@ -291,7 +291,7 @@ class REC:
         names them.
         """
         backend, everyone = self.backend, users is None
-        names = self.graph.ids[Side.USER].values if users is None else listed(users)
+        names = self.graph.ids[Side.USER].values if users is None else as_list(users)
         asked = backend.indices(Side.USER, names)
         if not everyone and UNKNOWN in asked:
             unknown = [str(names[k]) for k in np.flatnonzero(asked == UNKNOWN).tolist()]
@@ -435,7 +435,7 @@ class REC:
         return found.index, index
 
     def _asker(self, who: Any, without: Sequence[Id], *, required: bool = True) -> Asker:
-        left_out = listed(without)
+        left_out = as_list(without)
         if is_id(who):
             return find_user(self.backend, who, left_out, required=required)
         return make_guest(self.backend, who, left_out)

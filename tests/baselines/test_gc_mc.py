@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.baselines.small import small
 
-from evichain.baselines._pairs import Pairs
+from evichain.baselines._rated_pairs import RatedPairs
 from evichain.baselines.gc_mc import GCMCNet, GCMCSettings, messages
 from evichain.ratings.side import Side
 
@@ -22,10 +22,10 @@ def dense_levels() -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":
     return found
 
 
-def as_pairs() -> tuple[Pairs, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
+def as_pairs() -> tuple[RatedPairs, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
     levels = dense_levels()
     users, items = (part.astype(np.int32) for part in np.nonzero(levels >= 0))
-    return Pairs(users, items, np.zeros(len(users), np.float32)), levels[users, items]
+    return RatedPairs(users, items, np.zeros(len(users), np.float32)), levels[users, items]
 
 
 @pytest.mark.parametrize("normalization", ["left", "symmetric"])
@@ -77,7 +77,7 @@ def test_dropout_loses_all_messages_of_an_entity_or_none() -> None:
     net = GCMCNet(COUNTS, LEVELS, form).train()
     # One message each, and a dense layer that shows what was heard.
     nobody = np.zeros(1, np.int32)
-    pairs = Pairs(nobody, nobody, np.zeros(1, np.float32))
+    pairs = RatedPairs(nobody, nobody, np.zeros(1, np.float32))
     coming = messages(pairs, np.array([0]), Side.USER, COUNTS, LEVELS, form)
     with torch.no_grad():
         net.tables[Side.ITEM].fill_(1.0)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from evichain.baselines._pair_nets import PairLearner, PairNet, PairNetSettings
-from evichain.baselines._pairs import Pairs
+from evichain.baselines._rated_pairs import RatedPairs
 from evichain.baselines.ncf import NCFNet, NCFSettings
 from evichain.baselines.nnmf import NNMFNet, NNMFSettings
 
@@ -98,7 +98,9 @@ def test_a_step_goes_down_the_objective_of_all_ratings() -> None:
     ratings = np.arange(20, dtype=np.float32)
     settings = PairNetSettings(regularization=3.0, batch_size=100, learning_rate=0.1)
     net = Product()
-    learner = PairLearner(net, Pairs(users, items, ratings), settings, np.random.default_rng(0))
+    learner = PairLearner(
+        net, RatedPairs(users, items, ratings), settings, np.random.default_rng(0)
+    )
     u, v = (part.detach().clone().requires_grad_() for part in net.rows)
     grid = torch.from_numpy(ratings).view(COUNTS)
     objective = (grid - u @ v.T).square().sum() + 3.0 * (u.square().sum() + v.square().sum())

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from evichain.baselines._pairs import Pairs, all_pairs, cut
+from evichain.baselines._rated_pairs import RatedPairs, all_pairs, cut
 from evichain.baselines._training import EpochBaseline, EpochSettings, Learner
 from evichain.errors import SettingsError
 from evichain.kernels import Floats, Ints
@@ -26,7 +26,7 @@ class Guess(nn.Module):
 class Steps(Learner[Guess]):
     """Says the next of some values after each epoch."""
 
-    def __init__(self, values: list[float], pairs: Pairs) -> None:
+    def __init__(self, values: list[float], pairs: RatedPairs) -> None:
         super().__init__(Guess())
         self.values, self.pairs, self.known = values, pairs, [pairs]
         self.paces: list[float] = []
@@ -38,7 +38,7 @@ class Steps(Learner[Guess]):
         with torch.no_grad():
             self.net.value.fill_(self.values.pop(0))
 
-    def prepare(self, known: Pairs) -> None:
+    def prepare(self, known: RatedPairs) -> None:
         self.known.append(known)
 
     def scores(self, users: Ints, items: Ints) -> Floats:
@@ -52,7 +52,7 @@ class Stepping(EpochBaseline[EpochSettings]):
     values: tuple[float, ...] = (1.0, 2.9, 3.0, 4.0, 5.0, 3.0)
     learner: Steps
 
-    def _learner(self, graph: Graph, pairs: Pairs, draws: np.random.Generator) -> Learner[Any]:
+    def _learner(self, graph: Graph, pairs: RatedPairs, draws: np.random.Generator) -> Learner[Any]:
         self.learner = Steps(list(self.values), pairs)
         return self.learner
 

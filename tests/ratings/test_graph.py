@@ -93,7 +93,7 @@ def test_an_empty_table_is_refused() -> None:
 
 def test_new_ids_must_be_of_the_same_kind() -> None:
     graph = Graph.build(Ratings.from_arrays([1, 2], ["a", "b"], [3, 4]))
-    with pytest.raises(DataError, match="'x' is no integer"):
+    with pytest.raises(DataError, match="'x' is not an integer"):
         graph.extended(Ratings.from_arrays(["x"], ["a"], [3]))
     assert graph.extended(Ratings.from_arrays(["3"], ["a"], [3])).ids[Side.USER][2] == 3
 
@@ -170,7 +170,7 @@ def _titles(folder: Path) -> None:
         (_packed, "no array"),
         (_ids("user", [1, 2, 3, 4]), "4 ids but 2 keys"),
         (_ids("user", [1, 3]), "the key of 3 is that of another id"),
-        (_ids("item", ["7", "7"]), "there twice"),
+        (_ids("item", ["7", "7"]), "missing or repeated"),
         (_ids("item", [7.5, 8.5]), "ids of type Float64"),
         (_levels(np.array([3, 4, 5], np.float64)), "32-bit"),
         (_levels(np.array([[3, 4, 5]], np.float32)), "32-bit"),

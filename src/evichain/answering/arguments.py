@@ -25,7 +25,7 @@ def is_guest(value: object) -> bool:
     return all(isinstance(pair, list | tuple) for pair in value)
 
 
-def listed(values: Any) -> list[Any]:
+def as_list(values: Any) -> list[Any]:
     """One id or many as a list."""
     if is_id(values):
         return [values]
@@ -51,7 +51,7 @@ def broadcast(users: Any, items: Any) -> tuple[list[Any], list[Any]]:
     >>> broadcast(7, [1, 2])
     ([7, 7], [1, 2])
     """
-    left, right = listed(users), listed(items)
+    left, right = as_list(users), as_list(items)
     longest = max(len(left), len(right))
     left, right = (
         one * longest if is_id(given) or len(one) == 1 else one

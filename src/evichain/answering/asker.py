@@ -100,7 +100,8 @@ def make_guest(backend: Backend, rated: Any, without: Iterable[Id] = ()) -> Aske
     found = backend.indices(Side.ITEM, list(ratings))
     values = np.array(list(ratings.values()), np.float32)
     known = found != UNKNOWN
-    unknown = tuple(item for item, there in zip(ratings, known.tolist(), strict=True) if not there)
+    is_known = zip(ratings, known.tolist(), strict=True)
+    unknown = tuple(item for item, yes in is_known if not yes)
     left_out, ignored = _known_items(backend, without)
     kept = known & ~np.isin(found, left_out)
     row = backend.guest_row(found[kept].astype(np.int32), values[kept])

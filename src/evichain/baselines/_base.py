@@ -203,10 +203,10 @@ class Baseline(ABC, Generic[Chosen]):
     def _predict(self, asked: tuple[list[Any], list[Any]]) -> Predictions:
         graph, learned = self._fitted
         users, items = (graph.ids[side].index(asked[side]) for side in Side)
-        there = np.flatnonzero((users != UNKNOWN) & (items != UNKNOWN))
+        known_pairs = np.flatnonzero((users != UNKNOWN) & (items != UNKNOWN))
         estimates = np.full(len(users), graph.mean, np.float32)
-        for start in range(0, len(there), _PAIRS_AT_ONCE):
-            part = there[start : start + _PAIRS_AT_ONCE]
+        for start in range(0, len(known_pairs), _PAIRS_AT_ONCE):
+            part = known_pairs[start : start + _PAIRS_AT_ONCE]
             estimates[part] = graph.scale.within(learned.scores(users[part], items[part]))
         index = users, items
         reasons: list[str | None] = [None] * len(users)

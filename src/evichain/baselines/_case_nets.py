@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from evichain.baselines._levels import Levels
-from evichain.baselines._pairs import Pairs
+from evichain.baselines._rated_pairs import RatedPairs
 from evichain.baselines._training import EpochBaseline, EpochSettings, Learner, batches
 from evichain.baselines._units import dots_in_order
 from evichain.kernels import Flags, Floats, Ints, Longs
@@ -46,7 +46,7 @@ class Cases:
     codes: Longs
 
     @classmethod
-    def of(cls, pairs: Pairs, levels: Levels, side: Side, count: int) -> "Cases":
+    def of(cls, pairs: RatedPairs, levels: Levels, side: Side, count: int) -> "Cases":
         """The cases of a side that has `count` entities."""
         own = pairs.of(side)
         order = np.argsort(own, kind="stable")
@@ -139,7 +139,7 @@ class CaseLearner(Learner[Net]):
             yield self.cases.at(rated[indices]), len(indices)
 
     @torch.inference_mode()
-    def prepare(self, known: Pairs) -> None:
+    def prepare(self, known: RatedPairs) -> None:
         cases = Cases.of(known, self.levels, self.settings.side, len(self.cases))
         self._hidden = self.result.hidden(cases.at(np.arange(len(cases))), len(cases))
 
@@ -166,7 +166,9 @@ class CaseBaseline(EpochBaseline[Chosen]):
     ) -> CaseLearner[Any]:
         """The learner of these cases; `frequencies` of levels are [units, K]."""
 
-    def _learner(self, graph: Graph, pairs: Pairs, draws: np.random.Generator) -> CaseLearner[Any]:
+    def _learner(
+        self, graph: Graph, pairs: RatedPairs, draws: np.random.Generator
+    ) -> CaseLearner[Any]:
         side = self.settings.side
         levels = Levels.of(graph, pairs.ratings)
         cases = Cases.of(pairs, levels, side, len(graph.ids[side]))

@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from evichain.baselines._pairs import Pairs
+from evichain.baselines._rated_pairs import RatedPairs
 from evichain.baselines._training import EpochSettings, Learner, batches
 from evichain.kernels import Floats, Ints
 
@@ -41,7 +41,7 @@ class PairLearner(Learner[PairNet]):
     """Minimizes `Σ (r - net(u, i))² + λ Σ |latents|²` by Adam, over batches of the first sum."""
 
     def __init__(
-        self, net: PairNet, pairs: Pairs, settings: PairNetSettings, draws: np.random.Generator
+        self, net: PairNet, pairs: RatedPairs, settings: PairNetSettings, draws: np.random.Generator
     ) -> None:
         super().__init__(net)
         optimizer = torch.optim.Adam(net.parameters(), settings.learning_rate)

@@ -29,7 +29,7 @@ class FactorSettings(BaselineSettings):
     learning_rate: float = Field(default=5e-3, gt=0)
     """The step size."""
     regularization: float = Field(default=0.1, ge=0)
-    """Lambda: how strongly a rating pulls the parameters it meets towards nothing."""
+    """Lambda: how strongly a rating shrinks the parameters it updates towards zero."""
 
     @property
     def options(self) -> dict[str, Any]:

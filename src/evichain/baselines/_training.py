@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
 from evichain.baselines._base import Baseline, BaselineSettings, Learned, finite
-from evichain.baselines._pairs import Pairs, all_pairs, cut
+from evichain.baselines._rated_pairs import RatedPairs, all_pairs, cut
 from evichain.kernels import Floats, Ints, Longs
 from evichain.progress import Advance
 from evichain.progress import progress as progress_bar
@@ -72,7 +72,7 @@ class Learner(ABC, Generic[Net]):
     def epoch(self) -> None:
         """Make one pass over the training ratings."""
 
-    def prepare(self, known: Pairs) -> None:
+    def prepare(self, known: RatedPairs) -> None:
         """Prepare for `scores`; models that predict from ratings predict from these."""
 
     @abstractmethod
@@ -119,7 +119,7 @@ class EpochBaseline(Baseline[Chosen]):
     """A baseline that learns in epochs."""
 
     @abstractmethod
-    def _learner(self, graph: Graph, pairs: Pairs, draws: np.random.Generator) -> Learner[Any]:
+    def _learner(self, graph: Graph, pairs: RatedPairs, draws: np.random.Generator) -> Learner[Any]:
         """The learner of these ratings of a graph.
 
         Args:
@@ -167,7 +167,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 def _train(
     learner: Learner[Any],
-    parts: tuple[Pairs, Pairs | None],
+    parts: tuple[RatedPairs, RatedPairs | None],
     graph: Graph,
     settings: EpochSettings,
     epochs: int,
@@ -198,7 +198,7 @@ def _train(
     return {"epochs": epoch, "best_epoch": best_epoch, "validation_rmse": best}
 
 
-def _error(learner: Learner[Any], held: Pairs, graph: Graph) -> float:
+def _error(learner: Learner[Any], held: RatedPairs, graph: Graph) -> float:
     found = graph.scale.within(finite(learner.scores(held.users, held.items)))
     return float(np.sqrt(np.mean((found - held.ratings) ** 2)))
 

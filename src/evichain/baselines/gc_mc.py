@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, dropout, one_hot
 
 from evichain.baselines._levels import Levels
-from evichain.baselines._pairs import Pairs
+from evichain.baselines._rated_pairs import RatedPairs
 from evichain.baselines._training import EpochBaseline, EpochSettings, Learner
 from evichain.baselines._units import Seen, dots, dots_in_order, gathered, seen, up_to
 from evichain.kernels import Floats, Ints, Longs
@@ -55,7 +55,12 @@ class Messages(NamedTuple):
 
 
 def messages(
-    known: Pairs, codes: Longs, side: Side, counts: tuple[int, int], levels: int, form: GCMCSettings
+    known: RatedPairs,
+    codes: Longs,
+    side: Side,
+    counts: tuple[int, int],
+    levels: int,
+    form: GCMCSettings,
 ) -> Messages:
     """The messages to a side by edge and level; `counts` are the entities of both sides."""
     own, other = known.of(side), known.of(side.opposite)
@@ -110,7 +115,9 @@ class GCMCNet(nn.Module):
 
 
 class _Learner(Learner[GCMCNet]):
-    def __init__(self, net: GCMCNet, pairs: Pairs, levels: Levels, settings: GCMCSettings) -> None:
+    def __init__(
+        self, net: GCMCNet, pairs: RatedPairs, levels: Levels, settings: GCMCSettings
+    ) -> None:
         super().__init__(net)
         optimizer = torch.optim.Adam(net.parameters(), settings.learning_rate)
         self.optimize(optimizer, settings.averaging)
@@ -122,7 +129,7 @@ class _Learner(Learner[GCMCNet]):
         self._codes = torch.from_numpy(levels.codes(pairs.ratings[order]))
         self._ends = torch.empty(0), torch.empty(0)
 
-    def _messages(self, known: Pairs) -> list[Messages]:
+    def _messages(self, known: RatedPairs) -> list[Messages]:
         codes, count = self._levels.codes(known.ratings), len(self._levels)
         return [messages(known, codes, s, self._counts, count, self._settings) for s in Side]
 
@@ -133,7 +140,7 @@ class _Learner(Learner[GCMCNet]):
         self.descend(cross_entropy(scores, self._codes))
 
     @torch.inference_mode()
-    def prepare(self, known: Pairs) -> None:
+    def prepare(self, known: RatedPairs) -> None:
         net, coming = self.result.eval(), self._messages(known)
         users, items = (net.embeddings(side, coming[side]) for side in Side)
         self._ends = net.turned(users), items
@@ -165,7 +172,7 @@ class GCMC(EpochBaseline[GCMCSettings]):
 
     Settings = GCMCSettings
 
-    def _learner(self, graph: Graph, pairs: Pairs, draws: np.random.Generator) -> _Learner:
+    def _learner(self, graph: Graph, pairs: RatedPairs, draws: np.random.Generator) -> _Learner:
         levels = Levels.of(graph, pairs.ratings)
         counts = len(graph.ids[Side.USER]), len(graph.ids[Side.ITEM])
         net = GCMCNet(counts, len(levels), self.settings)

@@ -17,7 +17,7 @@ class ItemKNNSettings(BaselineSettings):
     """The settings of `ItemKNN`; nothing is drawn, so the seed changes nothing."""
 
     neighbours: int = Field(default=40, ge=1)
-    """k: how many of the most similar items that the user has rated are asked, at most."""
+    """k: how many of the most similar items that the user has rated are used, at most."""
     shrinkage: float = Field(default=100.0, ge=0)
     """How strongly similarities of items with few common users are shrunk towards zero."""
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from evichain.baselines._pair_nets import PairLearner, PairNet, PairNetSettings
-from evichain.baselines._pairs import Pairs
+from evichain.baselines._rated_pairs import RatedPairs
 from evichain.baselines._training import EpochBaseline
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
@@ -77,7 +77,7 @@ class NCF(EpochBaseline[NCFSettings]):
 
     Settings = NCFSettings
 
-    def _learner(self, graph: Graph, pairs: Pairs, draws: np.random.Generator) -> PairLearner:
+    def _learner(self, graph: Graph, pairs: RatedPairs, draws: np.random.Generator) -> PairLearner:
         counts = len(graph.ids[Side.USER]), len(graph.ids[Side.ITEM])
         net = NCFNet(counts, float(pairs.ratings.mean()), self.settings)
         return PairLearner(net, pairs, self.settings, draws)

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from evichain.baselines._base import Baseline, BaselineSettings, Learned
-from evichain.baselines._pairs import Pairs, all_pairs
+from evichain.baselines._rated_pairs import RatedPairs, all_pairs
 from evichain.kernels import Floats, Ints, Keys, Longs, fast_kernel, kernel
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
@@ -90,7 +90,7 @@ class OnlineMF(Baseline[OnlineMFSettings]):
         # Among the added ratings, entities have indices of their own.
         index = [grown.ids[side].index(added.ids[side].values) for side in Side]
         own = all_pairs(added)
-        pairs = Pairs(index[Side.USER][own.users], index[Side.ITEM][own.items], own.ratings)
+        pairs = RatedPairs(index[Side.USER][own.users], index[Side.ITEM][own.items], own.ratings)
         vectors = Vectors.of(grown, self._begun, self.settings)
         self._stream(grown, vectors, pairs)
         self._keep(grown, self._learned(grown, vectors))
@@ -98,7 +98,7 @@ class OnlineMF(Baseline[OnlineMFSettings]):
         return self
 
     def _stream(
-        self, graph: Graph, vectors: Vectors, pairs: Pairs, *, progress: bool = False
+        self, graph: Graph, vectors: Vectors, pairs: RatedPairs, *, progress: bool = False
     ) -> None:
         """Update the vectors by each rating, in stream order."""
         settings, keys = self.settings, [graph.ids[side].keys for side in Side]

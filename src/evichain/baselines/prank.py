@@ -5,7 +5,7 @@ from pydantic import Field
 
 from evichain.baselines._base import Baseline, BaselineSettings, Learned
 from evichain.baselines._levels import Levels
-from evichain.baselines._pairs import all_pairs
+from evichain.baselines._rated_pairs import all_pairs
 from evichain.evidence.pool import most_rated
 from evichain.kernels import Floats, Ints, Longs, kernel
 from evichain.progress import progress as progress_bar

@@ -202,7 +202,7 @@ def _sources(
 
 
 @kernel
-def _kinds(bits: Ints) -> tuple[int, Bytes]:
+def _distinct_ratings(bits: Ints) -> tuple[int, Bytes]:
     """The number of distinct ratings (0 if there are too many), and which one each link has."""
     keys, numbers = table_for(_FEW, 1 << 32)
     kind = np.empty(len(bits), np.uint8)
@@ -224,7 +224,7 @@ def _lay_out(
         live += count[i]
         nodes += count[i] > 0
 
-    kinds, kind = _kinds(bits)
+    kinds, kind = _distinct_ratings(bits)
     if kinds:
         keys, numbers = table_for(min(live, sources * kinds), sources * kinds)
     else:

@@ -133,15 +133,15 @@ def _measure(source: Source, system: str, seed: int, progress: bool) -> dict[str
     assert isinstance(model, Growing)
     # What comes later is on the same scale, of which the first part may not have shown all.
     scale = scale_of(split.train)
-    there, steps = split.train, []
+    arrived, steps = split.train, []
     with progress_bar("Growing", len(parts), enabled=progress, unit="steps") as bar:
         for number, part in enumerate(parts, 1):
-            fresh = _without(part, there)
+            fresh = _without(part, arrived)
             if number > 1 and len(fresh):
                 model.add(fresh.on(scale))
-                there = part
+                arrived = part
             last = number == len(parts)
-            tested = everything.test if last else _among(everything.test, there)
+            tested = everything.test if last else _among(everything.test, arrived)
             found = evaluate(model, tested, n=0, scale=scale) if len(tested) else None
             step = {"share": min(1.0, STEP * number), "rmse": found and found.rmse}
             step |= {"rmse_within": found and found.rmse_within_scale, "tested": len(tested)}
@@ -170,9 +170,9 @@ def _without(ratings: Ratings, known: Ratings) -> Ratings:
     return ratings.take(rows.to_numpy())
 
 
-def _among(ratings: Ratings, there: Ratings) -> Ratings:
-    """The ratings between users and items that are there."""
-    both = [pl.col(c).is_in(there.frame[c].unique().implode()) for c in _COLUMNS]
+def _among(ratings: Ratings, arrived: Ratings) -> Ratings:
+    """The ratings between users and items that have arrived."""
+    both = [pl.col(c).is_in(arrived.frame[c].unique().implode()) for c in _COLUMNS]
     return ratings.take(ratings.frame.select(both[0] & both[1]).to_series())
 
 

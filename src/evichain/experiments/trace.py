@@ -141,8 +141,8 @@ def _candidates(model: REC, split: Split) -> Iterator[tuple[Any, Any, float]]:
     stored = [set(ids) for ids in model.prototypes]
     known = [set(model.graph.ids[side].values.to_list()) for side in Side]
     for user, item, given in _all(split):
-        there = user in known[Side.USER] and item in known[Side.ITEM]
-        if there and user not in stored[Side.USER] and item not in stored[Side.ITEM]:
+        is_known = user in known[Side.USER] and item in known[Side.ITEM]
+        if is_known and user not in stored[Side.USER] and item not in stored[Side.ITEM]:
             yield user, item, given
 
 

@@ -11,7 +11,7 @@ from evichain.ratings._archives import PACKED, Files, open_files
 from evichain.ratings._faults import faults_explained
 from evichain.ratings._formats import Wanted, scan
 from evichain.ratings._validation import BLANKS, RawTable
-from evichain.ratings.columns import ITEM, TITLE, candidates, listed, plain
+from evichain.ratings.columns import ITEM, TITLE, candidates, name_list, normalized
 
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".ndjson", ".jsonl")
 ITEM_TABLES = tuple(f"{stem}{suffix}" for stem in ("items", "movies") for suffix in _SUFFIXES)
@@ -89,14 +89,14 @@ def _read(files: Files, name: str, items: pl.Series) -> Titles:
         path, raw = scan(path, original, wanted, where=where, scratch=files.scratch)
         with faults_explained(path, raw):
             table = raw.rows.select(raw.own_columns()).collect()
-    known = {plain(column): column for column in reversed(table.columns)}
+    known = {normalized(column): column for column in reversed(table.columns)}
     found = candidates(table.columns)
     item = next(iter(found.get(ITEM, ())), known.get("id"))
     title = next(iter(found.get(TITLE, ())), known.get("name"))
     if item is None or title is None:
         missing = " or ".join([ITEM] * (item is None) + [TITLE] * (title is None))
         raise DataError(
-            f"no column for {missing} among {listed(table.columns)}",
+            f"no column for {missing} among {name_list(table.columns)}",
             where=where,
             right="Name them item_id (or item, movieId, id) and title (or name).",
         )

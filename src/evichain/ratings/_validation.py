@@ -17,7 +17,7 @@ from evichain.ratings.columns import (
     TIMESTAMP,
     TITLE,
     USER,
-    listed,
+    name_list,
     resolve,
 )
 
@@ -86,7 +86,7 @@ class RawTable:
     def unused(self, names: Mapping[str, str]) -> tuple[str, ...]:
         """A note about the columns that are not used, if there are any."""
         left = [name for name in self.own_columns() if name not in names.values()]
-        return (f"{self.where}: not used: column {listed(left)}",) if left else ()
+        return (f"{self.where}: not used: column {name_list(left)}",) if left else ()
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def validate(table: RawTable) -> ValidTable:
     frame = _typed(rows, types, table)
     if frame.is_empty():
         raise no_ratings(table)
-    frame, bad = check(frame, table, names)
+    frame, bad = check_rows(frame, table, names)
     if bad:
         notes += (skipped_note(table, len(bad), first_fault(bad[0], table, names)),)
     if frame.is_empty():
@@ -261,7 +261,7 @@ _SAID = {
 }
 
 
-def check(
+def check_rows(
     frame: pl.DataFrame, table: RawTable, names: Mapping[str, str], start: int = 0
 ) -> tuple[pl.DataFrame, list[Fault]]:
     """The good rows of a typed table, and the bad ones if they may be skipped.

@@ -47,10 +47,10 @@ _SUGGESTED = {
 _SHORT = {"user": USER, "item": ITEM}
 
 
-def plain(name: str) -> str:
+def normalized(name: str) -> str:
     """A column's name without case, underscores, quotes, blanks or a RecBole type.
 
-    >>> plain("user_id:token"), plain(" UserId "), plain("Book-Rating")
+    >>> normalized("user_id:token"), normalized(" UserId "), normalized("Book-Rating")
     ('userid', 'userid', 'bookrating')
     """
     name = name.partition(":")[0].strip().strip("\"'").lower()
@@ -100,7 +100,7 @@ def resolve(
         also = "; timestamp is optional" if TIMESTAMP in optional else ""
         order = " or ".join(["2"] * (RATING not in required) + ["3", "4"])
         raise DataError(
-            f"no column for {' or '.join(missing)} among {listed(names)}",
+            f"no column for {' or '.join(missing)} among {name_list(names)}",
             where=where,
             right=f"Name them {', '.join(_SUGGESTED[column] for column in missing)}{also}. "
             f"Or say which they are: columns user=NAME,item=NAME. "
@@ -130,7 +130,7 @@ def match(
     for column, name in chosen.items():
         if name not in names:
             raise DataError(
-                f"no column {name!r} (named as the {column}) among {listed(names)}",
+                f"no column {name!r} (named as the {column}) among {name_list(names)}",
                 where=where,
                 right="Name one of these columns.",
             )
@@ -145,10 +145,10 @@ def match(
 
 
 def _best(column: str, names: list[str], where: str) -> str:
-    own = [name for name in names if plain(name) == ALIASES[column][0]]
+    own = [name for name in names if normalized(name) == ALIASES[column][0]]
     if len(names) > 1 and len(own) != 1:
         raise DataError(
-            f"each of {listed(names)} could be the {column}",
+            f"each of {name_list(names)} could be the {column}",
             where=where,
             right=f"Keep one of them, or call only that one {column}.",
         )
@@ -161,17 +161,17 @@ def candidates(names: Iterable[str]) -> dict[str, list[str]]:
     >>> candidates(["user", "userId", "genre"])
     {'user_id': ['userId', 'user']}
     """
-    by_plain: dict[str, list[str]] = {}
+    by_normalized: dict[str, list[str]] = {}
     for name in names:
-        by_plain.setdefault(plain(name), []).append(name)
+        by_normalized.setdefault(normalized(name), []).append(name)
     found = {
-        column: [name for alias in aliases for name in by_plain.get(alias, ())]
+        column: [name for alias in aliases for name in by_normalized.get(alias, ())]
         for column, aliases in ALIASES.items()
     }
     return {column: known for column, known in found.items() if known}
 
 
-def listed(names: list[str]) -> str:
+def name_list(names: list[str]) -> str:
     """Column names for a message; the first eight of many."""
     short = [repr(name if len(name) <= 30 else f"{name[:29]}…") for name in names[:8]]
     return ", ".join(short) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -27,7 +27,7 @@ from evichain.ratings._buckets import ArrayFile, Buckets
 from evichain.ratings._validation import (
     RawTable,
     as_text,
-    check,
+    check_rows,
     expressions,
     first_fault,
     no_ratings,
@@ -150,7 +150,7 @@ class Stream:
     def __iter__(self) -> Iterator[pl.DataFrame]:
         start = skipped = 0
         for piece in self._typed.collect_batches(chunk_size=self._piece, engine="streaming"):
-            good, bad = check(piece, self._table, self._names, start)
+            good, bad = check_rows(piece, self._table, self._names, start)
             start += len(piece)
             skipped += len(bad)
             if bad and self._first is None:

@@ -70,7 +70,9 @@ def read_ratings(
         if parts:
             plain, table = _scan_parts(files, parts, _wanted(options))
             return _ratings(files, _WHOLE, plain, table, options, str(path))
-        return read_file(files, name or choose(files), format=format, name=str(path), **options)
+        return read_file(
+            files, name or choose_file(files), format=format, name=str(path), **options
+        )
 
 
 def read_file(
@@ -105,7 +107,7 @@ def read_pairs(
     named = named_columns(columns)
     wanted = Wanted(named, PAIR, skip_bad_rows, format)
     with open_files(path) as (files, name):
-        plain, table = _scan(files, name or choose(files), wanted)
+        plain, table = _scan(files, name or choose_file(files), wanted)
         with faults_explained(plain, table):
             return validate(table).frame
 
@@ -179,7 +181,7 @@ def _scan_parts(files: Files, parts: list[str], wanted: Wanted) -> tuple[Path, R
     return plain[0], scan_parquet(plain, str(files.root), wanted)
 
 
-def choose(files: Files) -> str:
+def choose_file(files: Files) -> str:
     """The one file with ratings in a folder or archive."""
     names = [PurePosixPath(name) for name in files.names()]
     bare = {path: path.with_suffix("") if path.suffix in PACKED else path for path in names}

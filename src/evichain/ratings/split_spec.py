@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from evichain.errors import SplitError
 from evichain.ratings._archives import Files, open_files
 from evichain.ratings.catalogue import load_ratings, local_path
-from evichain.ratings.reading import ReadOptions, choose, read_file, read_ratings
+from evichain.ratings.reading import ReadOptions, choose_file, read_file, read_ratings
 from evichain.ratings.splits import (
     Split,
     cold_split,
@@ -92,7 +92,7 @@ def _parsed(spec: str) -> Callable[[Ratings, int], Split]:
 
 def _named_split(data: str | Path, name: str, options: ReadOptions) -> Split:
     with open_files(local_path(data)) as (files, chosen):
-        beside = PurePosixPath(chosen or choose(files))
+        beside = PurePosixPath(chosen or choose_file(files))
         pairs = _named_pairs(files, beside)
         if name not in pairs:
             raise _misspelled(name, sorted(pairs))

@@ -136,18 +136,18 @@ class Synthetic:
         truth, rating = self._truth(owner, item), np.empty(total, np.float32)
         _rate(owner, item, truth, self.noise, self._seed(_NOISE), rating)
         frame = pl.DataFrame({"user_id": owner + 1, "item_id": item + 1, "rating": rating})
-        return frame, float(at(self._outcomes[1], truth).sum())
+        return frame, float(interpolated(self._outcomes[1], truth).sum())
 
     def _truth(self, users: Ints, items: Ints) -> Doubles:
         """The values of pairs before noise; users and items by index."""
         out = np.empty(len(users))
-        _tell(users, items, self.item_traits, self._seed(_USER), out)
+        _fill_truth(users, items, self.item_traits, self._seed(_USER), out)
         return out
 
     def expected(self, users: npt.ArrayLike, items: npt.ArrayLike) -> Floats:
         """The best possible prediction of each pair, given by ids as in the ratings."""
         index = (np.asarray(ids, np.int32) - np.int32(1) for ids in (users, items))
-        found: Floats = at(self._outcomes[0], self._truth(*index)).astype(np.float32)
+        found: Floats = interpolated(self._outcomes[0], self._truth(*index)).astype(np.float32)
         return found
 
     def write(self, folder: Path, *, progress: bool = False) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _truth(user: int, traits: Doubles, seed: np.uint64, own: Doubles) -> float:
 
 
 @kernel
-def _tell(owner: Ints, item: Ints, traits: Doubles, seed: np.uint64, out: Doubles) -> None:
+def _fill_truth(owner: Ints, item: Ints, traits: Doubles, seed: np.uint64, out: Doubles) -> None:
     own = np.full(1 + traits.shape[1], -1.0)
     for i in range(len(owner)):
         out[i] = _truth(owner[i], traits[item[i]], seed, own)
@@ -239,7 +239,7 @@ def _rate(
 
 
 @kernel
-def at(table: Doubles, values: Doubles) -> Doubles:
+def interpolated(table: Doubles, values: Doubles) -> Doubles:
     """A table of `after_rounding` at these values, read between its entries."""
     out = np.empty(len(values))
     for i in range(len(values)):

@@ -62,13 +62,13 @@ def check_add_serves_new_entities(make: Make) -> None:
     needs(make, "add")
     model: Any = fitted(make)
     others = np.arange(60)
-    news = Ratings.from_arrays(
+    new_ratings = Ratings.from_arrays(
         [NEW_USER] * 12 + others[:30].tolist(),
         list(range(12)) + [NEW_ITEM] * 30,
         [*planted_rating([0] * 12, range(12)), *planted_rating(others[:30], [0] * 30)],
     )
     with expect_no_error("from add of a new user and a new item"):
-        model = _added(model, news)
+        model = _added(model, new_ratings)
     for user, item in ((NEW_USER, 20), (0, NEW_ITEM), (NEW_USER, NEW_ITEM)):
         found = model.predict(user, item)
         expect(found.reason is None, f"({user}, {item}) known after add, not {found.reason!r}")
@@ -84,7 +84,7 @@ def check_add_equals_having_had(make: Make) -> None:
     """Answers depend on the ratings, not on how they are added: at once, in parts, or again."""
     needs(make, "add")
     ratings = planted_blocks()
-    first, second = _news(NEW_USER, NEW_ITEM), _news(NEW_USER + 10, NEW_ITEM + 10)
+    first, second = _new_ratings(NEW_USER, NEW_ITEM), _new_ratings(NEW_USER + 10, NEW_ITEM + 10)
     both = Ratings(pl.concat([first.frame, second.frame]))
     asked = [0, 1, 2, 30, NEW_USER, NEW_USER + 10], [0, 1, 2, 39, NEW_ITEM, NEW_ITEM + 10]
     users = [user for user in asked[0] for _ in asked[1]]
@@ -109,11 +109,11 @@ def check_add_equals_having_had(make: Make) -> None:
 def check_add_leaves_its_input(make: Make) -> None:
     """`add` leaves the ratings it is given, and those given to `fit`, as they were."""
     needs(make, "add")
-    ratings, news = planted_blocks(), _news(NEW_USER, NEW_ITEM)
-    before, news_before = ratings.frame.clone(), news.frame.clone()
-    _added(fitted(make, ratings), news)
+    ratings, new_ratings = planted_blocks(), _new_ratings(NEW_USER, NEW_ITEM)
+    before, new_before = ratings.frame.clone(), new_ratings.frame.clone()
+    _added(fitted(make, ratings), new_ratings)
     expect(ratings.frame.equals(before), "the ratings given to fit to stay as they were")
-    expect(news.frame.equals(news_before), "the ratings given to add to stay as they were")
+    expect(new_ratings.frame.equals(new_before), "the ratings given to add to stay as they were")
 
 
 def check_explanations(make: Make) -> None:
@@ -150,14 +150,14 @@ def check_similar_items(make: Make) -> None:
     expect(len(model.similar_items(0, n=1000)) == 39, "all other items when n is very large")
 
 
-def _added(model: Any, news: Ratings) -> Recommender:
+def _added(model: Any, new_ratings: Ratings) -> Recommender:
     """The recommender with the ratings, whether `add` returns it or not."""
-    grown = model.add(news)
+    grown = model.add(new_ratings)
     found: Recommender = model if grown is None else grown
     return found
 
 
-def _news(user: int, item: int) -> Ratings:
+def _new_ratings(user: int, item: int) -> Ratings:
     """A new user's ratings of known items, and known users' ratings of a new item."""
     items, users = range(user % 7, 40, 3), range(item % 5, 60, 4)
     return Ratings.from_arrays(

@@ -11,7 +11,7 @@ from evichain.training.training_data import FEWEST_TO_CUT
 
 
 @dataclass(frozen=True)
-class Pairs:
+class RatedPairs:
     """Users and items by index, with their ratings."""
 
     users: Ints
@@ -25,20 +25,22 @@ class Pairs:
         """The entities of a side."""
         return self.users if side is Side.USER else self.items
 
-    def at(self, indices: Longs) -> "Pairs":
+    def at(self, indices: Longs) -> "RatedPairs":
         """The ratings at these indices."""
-        return Pairs(self.users[indices], self.items[indices], self.ratings[indices])
+        return RatedPairs(self.users[indices], self.items[indices], self.ratings[indices])
 
 
-def all_pairs(graph: Graph) -> Pairs:
+def all_pairs(graph: Graph) -> RatedPairs:
     """All ratings of a graph, in an order that depends on the ids alone."""
-    return Pairs(*graph.pairs(np.arange(len(graph))))
+    return RatedPairs(*graph.pairs(np.arange(len(graph))))
 
 
-def cut(pairs: Pairs, share: float, draws: np.random.Generator) -> tuple[Pairs, Pairs | None]:
+def cut(
+    pairs: RatedPairs, share: float, draws: np.random.Generator
+) -> tuple[RatedPairs, RatedPairs | None]:
     """The ratings to train on, and a random share held out for early stopping.
 
-    >>> few = Pairs(*np.zeros((2, 200), np.int32), np.zeros(200, np.float32))
+    >>> few = RatedPairs(*np.zeros((2, 200), np.int32), np.zeros(200, np.float32))
     >>> [len(part) for part in cut(few, 0.1, np.random.default_rng(0))]
     [180, 20]
     """
