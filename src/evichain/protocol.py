@@ -120,7 +120,7 @@ class Predictions:
     scale: tuple[float, float] | None = None
     users: Sequence[Id | None] | None = None
     items: Sequence[Id] | None = None
-    title_of: Callable[[Id], str] = str
+    title_of: Callable[[Id], str] = field(default=str, repr=False)
     ignored: tuple[Id, ...] = ()
 
     def __len__(self) -> int:
