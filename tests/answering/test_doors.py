@@ -135,7 +135,9 @@ QUESTIONS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "predictions": ("predict", "3", {"items": ["4", "5", "none such"]}),
     "predictions without": ("predict", "30", {"items": ["4", "5"], "without": ["1"]}),
     "predictions for nobody": ("predict", "nobody", {"items": ["4"]}),
+    "predictions for nobody called you": ("predict", "you", {"items": ["4"]}),
     "a guest's predictions": ("predict", GUEST, {"items": ["4", "5"]}),
+    "ids of mixed type": ("predict", [(0, 5.0), ("1", 1.0)], {"items": [4, "5"]}),
     "similar items": ("similar", "4", {"n": 4}),
     "an explanation": ("explain", "30", {"item": "4", "pieces": 3, "depth": 1}),
     "a deep explanation": ("explain", "30", {"item": "4", "pieces": 2, "depth": 2}),
@@ -198,3 +200,5 @@ def test_unknown_items_of_a_guest_are_named(doors: Doors) -> None:
     for door in (doors.python, *other_doors(doors)):
         assert door("recommend", GUEST)["ignored"] == ["none such"]
         assert door("predict", GUEST, items=["4"])["ignored"] == ["none such"]
+        assert door("explain", GUEST, item="4")["ignored"] == ["none such"]
+        assert door("explain", "3", item="4", without=["no"])["ignored"] == ["no"]

@@ -285,7 +285,10 @@ class Piece(BaseModel):
 
 
 class Explanation(BaseModel):
-    """The evidence of a prediction: a tree for the user and one for the item."""
+    """The evidence of a prediction: a tree for the user and one for the item.
+
+    `ignored` are unknown items that were given.
+    """
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -295,6 +298,7 @@ class Explanation(BaseModel):
     reason: str | None
     user: Piece
     item: Piece
+    ignored: list[str]
 
 
 class ScaleSpan(BaseModel):
