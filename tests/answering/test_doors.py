@@ -169,7 +169,9 @@ def other_doors(doors: Doors) -> list[Callable[..., Answer]]:
 @pytest.mark.parametrize("question", sorted(QUESTIONS))
 def test_all_doors_give_the_same_answer(doors: Doors, question: str) -> None:
     verb, who, asked = QUESTIONS[question]
-    expected = rounded(doors.python(verb, who, **asked))
+    answer = doors.python(verb, who, **asked)
+    assert json.loads(json.dumps(answer, allow_nan=False)) == answer
+    expected = rounded(answer)
     for door in other_doors(doors):
         assert door(verb, who, **asked) == expected
 
