@@ -203,6 +203,22 @@ def test_one_user_with_many_items(model: REC) -> None:
     assert model.predict(np.arange(2), np.arange(2)).reasons == [None, None]
     with pytest.raises(EvichainError, match="2 users but 3 items"):
         model.predict([0, 1], [0, 1, 2])
+    nobody: list[int] = []
+    assert len(model.predict(np.array(nobody), 1)) == len(model.predict(0, nobody)) == 0
+    assert len(repr(many)) < 400
+
+
+def test_a_guest_may_be_an_array_and_is_never_taken_for_an_id(model: REC) -> None:
+    expected = model.predict([(1, 5.0)], [2])
+    assert expected.users == [None]
+    for guest in (np.array([[1, 5]]), np.array([[1.0, 5.0]]), {1: 5.0}):
+        asked: Any = guest
+        assert model.predict(asked, [2]).estimates == expected.estimates
+        assert model.recommend(asked, 3) == model.recommend([(1, 5.0)], 3)
+    mistakes: list[Any] = [[(1, 5.0), 3], zip([1], [5.0], strict=True)]
+    for mistake in mistakes:
+        with pytest.raises(EvichainError, match="is not an id"):
+            model.predict(mistake, 2)
 
 
 def test_reasons_tell_the_unknown_from_the_unreachable() -> None:

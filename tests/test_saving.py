@@ -1,6 +1,7 @@
 """Model folders of other versions are refused in plain words."""
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,10 @@ def test_a_model_of_an_earlier_version_is_refused(tmp_path: Path, card: dict[str
         with pytest.raises(ModelError) as caught:
             load(folder)
         assert str(caught.value) == (
-            f"{folder}: saved by an earlier version of evichain (0.1.0), which this version "
-            "cannot read\nTrain the model again with this version, or use the version that saved "
-            "it."
+            f"{folder}: saved by an earlier version of evichain (0.1.0, model format "
+            f"{card.get('format', 1)}); this version ({version('evichain')}) reads format 2 with "
+            f"its own settings\nTrain it again: evichain train DATA --out {folder} --force. Or use "
+            "the version that saved it."
         )
     shown = CliRunner().invoke(app, ["info", str(folder)])
     assert shown.exit_code == 2

@@ -89,7 +89,7 @@ class Prediction:
             "title": self.title,
             "estimate": self.estimate,
             "std": self.std,
-            "interval": self.interval(),
+            "interval": _listed(self.interval()),
             "reason": self.reason,
         }
 
@@ -120,7 +120,7 @@ class Predictions:
     scale: tuple[float, float] | None = None
     users: Sequence[Id | None] | None = None
     items: Sequence[Id] | None = None
-    title_of: Callable[[Id], str] = str
+    title_of: Callable[[Id], str] = field(default=str, repr=False)
     ignored: tuple[Id, ...] = ()
 
     def __len__(self) -> int:
@@ -197,7 +197,7 @@ class Recommendation:
             "title": self.title,
             "estimate": self.estimate,
             "std": self.std,
-            "interval": self.interval(),
+            "interval": _listed(self.interval()),
             "reason": None if self.reason is None else self.reason.to_dict(),
         }
 
@@ -252,6 +252,11 @@ class SimilarItems(list[Similar]):
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; ids are text."""
         return {"item": str(self.item), "similar": [one.to_dict() for one in self]}
+
+
+def _listed(interval: tuple[float, float] | None) -> list[float] | None:
+    """As JSON has it."""
+    return None if interval is None else list(interval)
 
 
 def _text(identifier: Id | None) -> str | None:

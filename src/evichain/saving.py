@@ -140,7 +140,9 @@ def _check_format(card: dict[str, Any], path: Path) -> None:
         return
     which = "a later" if found > _FORMAT else "an earlier"
     raise ModelError(
-        f"saved by {which} version of evichain ({saved_by}), which this version cannot read",
+        f"saved by {which} version of evichain ({saved_by}, model format {found}); this version "
+        f"({version('evichain')}) reads format {_FORMAT} with its own settings",
         where=str(path),
-        right="Train the model again with this version, or use the version that saved it.",
+        right=f"Train it again: evichain train DATA --out {path} --force. Or use the version that "
+        "saved it.",
     )

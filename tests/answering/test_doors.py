@@ -12,6 +12,7 @@ from tests.service.http.conftest import PATIENT, Caller
 
 from evichain import REC
 from evichain.errors import EvichainError
+from evichain.ratings.side import Side
 from evichain.service.http import create_app
 from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store import open_store
@@ -135,7 +136,9 @@ QUESTIONS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "predictions": ("predict", "3", {"items": ["4", "5", "none such"]}),
     "predictions without": ("predict", "30", {"items": ["4", "5"], "without": ["1"]}),
     "predictions for nobody": ("predict", "nobody", {"items": ["4"]}),
+    "predictions for nobody called you": ("predict", "you", {"items": ["4"]}),
     "a guest's predictions": ("predict", GUEST, {"items": ["4", "5"]}),
+    "ids of mixed type": ("predict", [(0, 5.0), ("1", 1.0)], {"items": [4, "5"]}),
     "similar items": ("similar", "4", {"n": 4}),
     "an explanation": ("explain", "30", {"item": "4", "pieces": 3, "depth": 1}),
     "a deep explanation": ("explain", "30", {"item": "4", "pieces": 2, "depth": 2}),
@@ -167,7 +170,9 @@ def other_doors(doors: Doors) -> list[Callable[..., Answer]]:
 @pytest.mark.parametrize("question", sorted(QUESTIONS))
 def test_all_doors_give_the_same_answer(doors: Doors, question: str) -> None:
     verb, who, asked = QUESTIONS[question]
-    expected = rounded(doors.python(verb, who, **asked))
+    answer = doors.python(verb, who, **asked)
+    assert json.loads(json.dumps(answer, allow_nan=False)) == answer
+    expected = rounded(answer)
     for door in other_doors(doors):
         assert door(verb, who, **asked) == expected
 
@@ -198,3 +203,32 @@ def test_unknown_items_of_a_guest_are_named(doors: Doors) -> None:
     for door in (doors.python, *other_doors(doors)):
         assert door("recommend", GUEST)["ignored"] == ["none such"]
         assert door("predict", GUEST, items=["4"])["ignored"] == ["none such"]
+        assert door("explain", GUEST, item="4")["ignored"] == ["none such"]
+        assert door("explain", "3", item="4", without=["no"])["ignored"] == ["no"]
+
+
+def test_ratings_are_removed_and_users_erased_at_every_door(doors: Doors, tmp_path: Path) -> None:
+    model = doors.model
+    row = model.backend.row(Side.USER, int(model.backend.indices(Side.USER, ["30"])[0]))
+    items = [str(model.graph.ids[Side.ITEM][i]) for i in row[0][:2].tolist()]
+    model.remove([("30", item) for item in items]).remove(user="31")
+    folder = tmp_path / "smaller"
+    options = [part for item in items for part in ("--item", item)]
+    assert call("remove", doors.folder, "30", *options, "--out", folder).exit_code == 0
+    assert call("remove", folder, "31").exit_code == 0
+    for item in items:
+        assert doors.ask("DELETE", f"/v1/users/30/ratings/{item}").json()["deleted"] == 1
+    assert doors.ask("DELETE", "/v1/users/31").status_code == 200
+    doors.folder = folder
+    for user in ("30", "3"):
+        expected = rounded(doors.python("recommend", user, n=40))
+        for door in other_doors(doors):
+            assert door("recommend", user, n=40) == expected
+    listed = {one["item"] for one in doors.python("recommend", "30", n=40)["recommendations"]}
+    assert listed >= set(items)
+    for door in (doors.python, *other_doors(doors)):
+        with pytest.raises(Failed, match="unknown user '31'"):
+            door("recommend", "31")
+    with pytest.raises(EvichainError, match="no rating of item"):
+        model.remove([("30", items[0])])
+    assert call("remove", folder, "30", "--item", items[0]).exit_code == 2

@@ -35,6 +35,24 @@ def test_lists_for_many_are_those_for_each(model: REC) -> None:
     assert model.recommend_all(some, 0).is_empty()
 
 
+def test_lists_for_many_have_the_same_reasons_and_caution(model: REC) -> None:
+    some = model.graph.ids[Side.USER].values.to_list()[25:32]
+    with pytest.warns(UserWarning, match="no lists for an unknown user: nobody"):
+        found = model.recommend_all([*some, "nobody"], 3, caution=-1.0, reasons=True)
+    named = [column for column in found.columns if column.startswith("reason_")]
+    assert named == ["reason_item_id", "reason_title", "reason_rating", "reason_contribution"]
+    expected = [r for u in some for r in model.recommend(u, 3, caution=-1.0, reasons=True)]
+    assert found["item_id"].to_list() == [r.item for r in expected]
+    whys = [r.reason for r in expected]
+    assert any(whys)
+    assert found["reason_item_id"].to_list() == [w and w.item for w in whys]
+    assert found["reason_title"].to_list() == [w and w.title for w in whys]
+    assert found["reason_rating"].to_list() == [w and w.rating for w in whys]
+    contributions = [w.contribution for w in whys if w]
+    assert found["reason_contribution"].drop_nulls().to_list() == pytest.approx(contributions)
+    assert model.recommend_all([], reasons=True).columns == found.columns
+
+
 def test_lists_for_many_are_made_some_at_a_time(
     model: REC, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,12 +1,13 @@
 """What all baselines share, on the smallest one there is."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from evichain import Ratings
 from evichain.baselines._base import Baseline, BaselineSettings, Learned
+from evichain.errors import DataError
 from evichain.kernels import Floats, Ints
 from evichain.ratings.graph import Graph
 from evichain.testing import planted_blocks
@@ -54,3 +55,18 @@ def test_many_pairs_are_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = model.predict(users, items).estimates
     monkeypatch.setattr("evichain.baselines._base._PAIRS_AT_ONCE", 4)
     assert np.array_equal(model.predict(users, items).estimates, whole)
+
+
+def test_guests_are_refused() -> None:
+    model, guest = Sums().fit(planted_blocks()), cast(Any, [(0, 5.0)])
+    for ask in (lambda: model.predict(guest, 1), lambda: model.recommend(guest)):
+        with pytest.raises(DataError, match="does not serve guests"):
+            ask()
+
+
+def test_one_user_with_many_items_and_the_reverse() -> None:
+    model = Sums().fit(planted_blocks())
+    assert model.predict(1, [0, 1]).estimates.tolist() == [1.0, 2.0]
+    assert model.predict([0, 1], 1).estimates.tolist() == [1.0, 2.0]
+    with pytest.raises(DataError, match="2 users but 3 items"):
+        model.predict([0, 1], [0, 1, 2])

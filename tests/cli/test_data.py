@@ -302,3 +302,17 @@ def test_named_columns_items_and_bad_rows(run: Run, refused: Refused, tmp_path: 
     wrong = refused("data", "describe", table, "--columns", "user=customer,item=sku")
     assert "no column 'customer' (named as the user_id) among 'customer_no'" in wrong[0]
     assert "user=customer_no" in refused("data", "describe", table, "--columns", "user")[1]
+
+
+def test_the_named_columns_hold_for_the_table_of_items_too(
+    run: Run, refused: Refused, tmp_path: Path
+) -> None:
+    table, items, out = tmp_path / "t.csv", tmp_path / "shop.csv", tmp_path / "out.csv"
+    table.write_text("customer_no,sku,points\n1,a,4\n2,b,5\n")
+    items.write_text("sku,label\na,Apple\n")
+    columns = "user=customer_no,item=sku,rating=points"
+    asked = ("data", "convert", table, out, "--items", items, "--columns")
+    assert "no column for title among 'sku', 'label'" in refused(*asked, columns)[0]
+    result = run(*asked, f"{columns},title=label")
+    assert result.exit_code == 0, result.output
+    assert titles_of(out) == [("a", "Apple")]

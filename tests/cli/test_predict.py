@@ -81,7 +81,7 @@ def test_brackets_and_stars_in_a_path_mean_themselves(tmp_path: Path, suffix: st
     path.parent.mkdir()
     frame = pl.DataFrame({"user_id": [1, 2], "item_id": [100, 101]})
     write_table(frame, path)
-    assert read_pairs(path).equals(frame)
+    assert read_pairs(path).frame.equals(frame)
 
 
 TEXT = "user_id,item_id\n1,100\n2,101\n1,100\n"
@@ -103,14 +103,14 @@ TEXT = "user_id,item_id\n1,100\n2,101\n1,100\n"
 def test_pairs_are_read_as_ratings_are(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    rows = [(str(user), item) for user, item in read_pairs(path).rows()]
+    rows = [(str(user), item) for user, item in read_pairs(path).frame.rows()]
     assert rows[:3] == [("1", 100), ("2", 101), ("1", 100)]
     assert rows[3:] == ([("né", 101)] if name == "latin.csv" else [])
     archive = tmp_path / "pairs.zip"
     with zipfile.ZipFile(archive, "w") as zipped:
         zipped.write(path, name)
     if not name.endswith(".txt"):
-        assert len(read_pairs(archive)) == len(rows)
+        assert len(read_pairs(archive).frame) == len(rows)
 
 
 def test_pairs_as_json(run_json: RunJson, model: Path, pairs: Path) -> None:
@@ -140,7 +140,7 @@ def test_half_a_question_is_refused(refused: Refused, model: Path, options: list
 def test_blanks_beside_commas_and_blank_lines_are_nothing(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("user, item\n1, 100\n\n 2 ,\ta b\n\n")
-    assert read_pairs(path).rows() == [(1, "100"), (2, "a b")]
+    assert read_pairs(path).frame.rows() == [(1, "100"), (2, "a b")]
 
 
 def test_ids_that_a_table_has_as_floats_are_known(run_json: RunJson, model: Path) -> None:
@@ -192,12 +192,18 @@ def test_an_output_that_is_there_is_kept(refused: Refused, model: Path, pairs: P
     assert pairs.read_text() == before
 
 
-def test_columns_of_pairs_can_be_named(run_json: RunJson, refused: Refused, model: Path) -> None:
+def test_columns_of_pairs_can_be_named(
+    run: Run, run_json: RunJson, refused: Refused, model: Path
+) -> None:
     path = model.with_name("own.csv")
     path.write_text("customer_no,sku\n1,100\n,100\n")
     named = ("predict", model, "--pairs", path, "--columns", "user=customer_no,item=sku")
     assert "row 3" in refused(*named)[0]
     found = run_json(*named, "--skip-bad-rows")["predictions"]
     assert [(one["user"], one["item"]) for one in found] == [("1", "100")]
+    path.write_text("user,item,genre\n1,100,drama\n,100,\n")
+    told = run("predict", model, "--pairs", path, "--skip-bad-rows").stderr
+    assert "not used: column 'genre'" in told
+    assert "skipped 1 bad row (first: row 3: user_id is missing)" in told
     asked = ("predict", model, "--user", 1, "--item", 100)
     assert "--columns" in refused(*asked, "--columns", "user=a")[0]

@@ -80,6 +80,7 @@ def test_similar_items(run: Run, run_json: RunJson, model: Path) -> None:
         (["--similar-to", "nothing"], "nothing"),
         (["nobody"], "nobody"),
         (["--similar-to", "100", "--caution", "1"], "--caution: is not for --similar-to"),
+        (["--similar-to", "100", "--reasons"], "--reasons: is not for --similar-to"),
         (["--similar-to", "100", "--include-seen"], "--include-seen: is not for --similar-to"),
     ],
 )
@@ -103,6 +104,9 @@ def test_for_everyone_into_a_file(
     assert told["users"] == expected["user_id"].n_unique()
     found = pl.read_csv(out)
     assert found.select("user_id", "rank", "item_id").rows() == expected[:, :3].rows()
+    explained = tmp_path / "explained.csv"
+    run("recommend", model, "--everyone", "-n", 3, "--reasons", "--out", explained)
+    assert pl.read_csv(explained).columns[6:8] == ["reason_item_id", "reason_title"]
     assert "already exists" in refused("recommend", model, "--everyone", "--out", out)[0]
     assert "goes with --everyone" in refused("recommend", model, "1", "--out", out)[0]
     assert "goes with --everyone" in refused("recommend", model, "--everyone")[0]

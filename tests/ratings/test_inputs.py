@@ -5,6 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from evichain import REC
 from evichain.errors import DataError, SplitError
 from evichain.ratings import Ratings, load_split
 from evichain.ratings.graph import Graph
@@ -49,6 +50,16 @@ def test_ratings_in_any_form(form: str) -> None:
     assert sorted(parts.train.frame.rows() + parts.test.frame.rows()) == ROWS
     own = as_ratings(ratings).split("random:0.5", seed=3)
     assert own.test.frame.equals(parts.test.frame)
+
+
+@pytest.mark.parametrize("form", ["tuples", "array", "sparse", "dict", "polars", "pandas"])
+def test_a_model_takes_any_form(form: str) -> None:
+    ratings = forms()[form]
+    settings: dict[str, Any] = {"iterations": 1, "embedding_size": 4, "width": 8}
+    model, expected = (REC(**settings).fit(r) for r in (ratings, as_ratings(ROWS)))
+    assert model.predict(0, 2) == expected.predict(0, 2)
+    assert model.evaluate(ratings).rmse == expected.evaluate(as_ratings(ROWS)).rmse
+    assert len(model.add(ratings).graph) == len(ROWS)
 
 
 @pytest.mark.parametrize(

@@ -143,9 +143,9 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     a_trainer().train(tmp_path)
-    with pytest.raises(ModelError, match="other settings or other ratings"):
+    with pytest.raises(ModelError, match="other settings, other ratings or another version"):
         a_trainer(QUICK.model_copy(update={"batch_size": 32})).train(tmp_path, resume=True)
-    with pytest.raises(ModelError, match="other settings or other ratings"):
+    with pytest.raises(ModelError, match="other settings, other ratings or another version"):
         a_trainer(seed=5).train(tmp_path, resume=True)
     (tmp_path / "checkpoint.safetensors").write_bytes(b"half a file")
     with pytest.raises(ModelError, match="no readable checkpoint"):

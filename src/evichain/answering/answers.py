@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,8 @@ def explain(backend: Backend, asker: Asker, item: Id, *, pieces: int = 5, depth:
             source = backend.evidence_source(asker.index, index)
         if source is None:
             source = RowSource(backend, asker.name, asker.row, asker.stored, index)
-        return trace_of(backend.chain, source, pieces=pieces, depth=depth)
+        trace = trace_of(backend.chain, source, pieces=pieces, depth=depth)
+        return replace(trace, ignored=asker.ignored)
     own = item if index == UNKNOWN else backend.identifier(Side.ITEM, index)
     roots = [
         Piece(side, identifier, name, 0, None, prototype=False, contribution=0.0)
@@ -197,7 +199,7 @@ def explain(backend: Backend, asker: Asker, item: Id, *, pieces: int = 5, depth:
             (Side.ITEM, own, title),
         )
     ]
-    return Trace(roots[0], roots[1], found.estimate, found.reason)
+    return Trace(roots[0], roots[1], found.estimate, found.reason, ignored=asker.ignored)
 
 
 def reasons_for(backend: Backend, asker: Asker, items: Longs) -> list[Reason | None]:

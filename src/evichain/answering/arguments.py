@@ -1,6 +1,7 @@
 """Checks of what users pass in: ids, lists of ids, and the ratings of guests."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -20,6 +21,8 @@ def is_guest(value: object) -> bool:
     """Whether a value is the (item, rating) pairs of a guest: pairs, never ids."""
     if isinstance(value, Mapping):
         return True
+    if isinstance(value, np.ndarray):
+        return value.ndim > 1
     if not isinstance(value, list | tuple) or not value:
         return False
     return all(isinstance(pair, list | tuple) for pair in value)
@@ -52,11 +55,15 @@ def broadcast(users: Any, items: Any) -> tuple[list[Any], list[Any]]:
     ([7, 7], [1, 2])
     """
     left, right = as_list(users), as_list(items)
-    longest = max(len(left), len(right))
-    left, right = (
-        one * longest if is_id(given) or len(one) == 1 else one
-        for one, given in ((left, users), (right, items))
-    )
+    for one in chain(left, right):
+        if isinstance(one, list | tuple | np.ndarray):
+            raise DataError(
+                f"{one!r} is not an id", right="Give ids, or a list of (item, rating) pairs alone."
+            )
+    if len(left) == 1:
+        left = left * len(right)
+    elif len(right) == 1:
+        right = right * len(left)
     if len(left) != len(right):
         raise DataError(f"{len(left)} users but {len(right)} items", right="Give as many of each.")
     return left, right

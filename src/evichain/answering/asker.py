@@ -36,6 +36,7 @@ class Asker:
         stored: the stored embedding, where a prototype user answers with it.
         output: the head's output.
         ignored: unknown items among what was given; they have no effect.
+        is_guest: whether they only bring ratings; a user of the data may be called GUEST too.
     """
 
     name: Id
@@ -45,10 +46,7 @@ class Asker:
     stored: Layer | None
     output: HeadOutput
     ignored: tuple[Id, ...] = ()
-
-    @property
-    def is_guest(self) -> bool:
-        return self.index == UNKNOWN and self.name == GUEST
+    is_guest: bool = False
 
 
 def find_user(
@@ -105,7 +103,8 @@ def make_guest(backend: Backend, rated: Any, without: Iterable[Id] = ()) -> Aske
     left_out, ignored = _known_items(backend, without)
     kept = known & ~np.isin(found, left_out)
     row = backend.guest_row(found[kept].astype(np.int32), values[kept])
-    return Asker(GUEST, UNKNOWN, row, left_out, None, user_output(backend, row), unknown + ignored)
+    output, ignored = user_output(backend, row), unknown + ignored
+    return Asker(GUEST, UNKNOWN, row, left_out, None, output, ignored, is_guest=True)
 
 
 def _pairs(rated: Any) -> Iterable[Any]:
@@ -126,6 +125,8 @@ def _checked(pair: Any) -> tuple[Id, float]:
     except (TypeError, ValueError):
         value = math.nan
         item = None
+    if isinstance(item, float) and item.is_integer():  # from an array of floats
+        item = int(item)
     if not is_id(item) or not math.isfinite(value):
         raise DataError(
             f"{pair!r} is not an (item, rating) pair", right="Give pairs such as (50, 4.0)."

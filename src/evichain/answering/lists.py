@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from evichain.answering.answers import check_caution, clipped
+from evichain.answering.answers import check_caution, clipped, reasons_for
+from evichain.answering.asker import find_user
 from evichain.answering.graph_backend import GraphBackend
 from evichain.answering.ranking import NO_ITEM, top
 from evichain.kernels import Floats, Ints, Longs
 from evichain.model.inference import HeadOutput
 from evichain.progress import progress as progress_bar
+from evichain.protocol import Reason
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
@@ -86,9 +89,14 @@ def lists_for_users(
     *,
     exclude_seen: bool = True,
     caution: float = 0.0,
+    reasons: bool = False,
     progress: bool = False,
 ) -> pl.DataFrame:
-    """The items that each of these users would rate highest, as one table."""
+    """The items that each of these users would rate highest, as one table.
+
+    Args:
+        reasons: add the columns of `_reasons`.
+    """
     graph, outputs = backend.graph, backend.outputs(Side.USER, users)
     check_caution(caution, outputs)
     names, items = (ids.values for ids in graph.ids)
@@ -106,9 +114,31 @@ def lists_for_users(
                 "std": found.stds,
             }
             overrides = {"std": pl.Float32, "title": pl.String}
-            parts.append(pl.DataFrame(columns, schema_overrides=overrides))
+            part = pl.DataFrame(columns, schema_overrides=overrides)
+            if reasons:
+                part = part.hstack(_reasons(backend, users[found.users], found.items))
+            parts.append(part)
             bar(found.asked)
     return pl.concat(parts)
+
+
+def _reasons(backend: GraphBackend, users: Longs, items: Longs) -> pl.DataFrame:
+    """For each row of lists, which of the user's ratings supports the item most; else nulls."""
+    why: list[Reason | None] = []
+    starts = np.flatnonzero(np.diff(users, prepend=UNKNOWN))
+    for part in np.split(np.arange(len(users)), starts[1:]):
+        if len(part):
+            asker = find_user(backend, backend.identifier(Side.USER, int(users[part[0]])))
+            why += reasons_for(backend, asker, items[part])
+    none = (None, None, None, None)
+    schema: dict[str, Any] = {
+        "reason_item_id": backend.graph.ids[Side.ITEM].values.dtype,
+        "reason_title": pl.String,
+        "reason_rating": pl.Float32,
+        "reason_contribution": pl.Float32,
+    }
+    rows = [none if w is None else (w.item, w.title, w.rating, w.contribution) for w in why]
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def seen_pairs(graph: Graph, users: Ints | Longs) -> Pairs:

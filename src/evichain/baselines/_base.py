@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from evichain.answering.arguments import broadcast, how_many, is_id, known
+from evichain.answering.arguments import broadcast, how_many, is_guest, is_id, known
 from evichain.answering.ranking import top_of_one
-from evichain.errors import NotFittedError, SettingsError
+from evichain.errors import DataError, NotFittedError, SettingsError
 from evichain.evaluation.scoring import ScoreBlock
 from evichain.kernels import Floats, Ints
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
@@ -129,6 +129,7 @@ class Baseline(ABC, Generic[Chosen]):
     def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Predictions: ...
     def predict(self, users: Id | ManyIds, items: Id | ManyIds) -> Prediction | Predictions:
         """What users would rate items: equally many of both, or one with many."""
+        _refuse_guest(users)
         found = self._predict(broadcast(users, items))
         return found[0] if is_id(users) and is_id(items) else found
 
@@ -140,6 +141,7 @@ class Baseline(ABC, Generic[Chosen]):
         Args:
             exclude_seen: leave out the items that the user has rated.
         """
+        _refuse_guest(user)
         graph, learned = self._fitted
         index = known(graph, Side.USER, user)
         items = np.arange(len(graph.ids[Side.ITEM]), dtype=np.int32)
@@ -215,4 +217,12 @@ class Baseline(ABC, Generic[Chosen]):
             reasons[row] = "; ".join(f"unknown {s.noun} {asked[s][row]!r}" for s in unknown)
         return Predictions(
             estimates, reasons, users=asked[Side.USER], items=asked[Side.ITEM], title_of=graph.title
+        )
+
+
+def _refuse_guest(user: object) -> None:
+    if is_guest(user):
+        raise DataError(
+            "this recommender does not serve guests, who only bring ratings",
+            right="Give the id of a user it was trained on, or use REC.",
         )

@@ -15,6 +15,7 @@ from evichain.cli._options import (
     Rated,
     Without,
     examples,
+    ignored_note,
     parse_ratings,
     single,
 )
@@ -83,6 +84,8 @@ def explain(
 
     who = guest if rated else pair[0]
     trace = REC.load(model).explain(who, pair[-1], pieces, depth, without=without or [])
+    if trace.ignored:
+        note(ignored_note(trace.ignored))
     if out is None and kind == "json":
         print_json(trace.to_dict())
         return

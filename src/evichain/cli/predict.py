@@ -124,7 +124,10 @@ def _predict_file(
         check_free(out, force=force)
     from evichain.ratings import read_pairs
 
-    frame = read_pairs(pairs, **reading)
+    table = read_pairs(pairs, **reading)
+    for line in table.notes:
+        note(line)
+    frame = table.frame
 
     import polars as pl
 

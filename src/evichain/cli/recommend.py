@@ -1,7 +1,7 @@
 """`evichain recommend`: the best items for someone or everyone, or the items most like another."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -81,15 +81,16 @@ def recommend(
     if everyone != (out is not None):
         right = "Give both or none: evichain recommend MODEL --everyone --out lists.csv."
         raise OptionError("goes with --everyone, which needs it", where="--out", right=right)
-    for given, option in ((without, "--without"), (reasons, "--reasons")):
-        if given and user is None and not rated:
-            raise OptionError("is for one user or guest", where=option, right="Leave it out.")
+    if without and user is None and not rated:
+        raise OptionError("is for one user or guest", where="--without", right="Leave it out.")
     if out is not None:
-        _list_everyone(model, out, n, not include_seen, caution, force=force, json=json)
+        asked = {"n": n, "exclude_seen": not include_seen, "caution": caution, "reasons": reasons}
+        _list_everyone(model, out, asked, force=force, json=json)
         return
     if similar_to is not None:
-        for unfit, option in ((caution, "--caution"), (include_seen, "--include-seen")):
-            if unfit:
+        unfit = {"--caution": caution, "--include-seen": include_seen, "--reasons": reasons}
+        for option, given in unfit.items():
+            if given:
                 raise OptionError("is not for --similar-to", where=option, right="Leave it out.")
     pairs = parse_ratings(rated)
 
@@ -145,29 +146,22 @@ def _print(title: str, figures: list[str], cells: list[list[str]]) -> None:
 
 
 def _list_everyone(
-    model: Path,
-    out: Path,
-    n: int,
-    exclude_seen: bool,
-    caution: float,
-    *,
-    force: bool,
-    json: bool,
+    model: Path, out: Path, asked: dict[str, Any], *, force: bool, json: bool
 ) -> None:
-    """Write rows of user_id, rank, item_id, title, estimate and std, list after list."""
+    """Write the table of `REC.recommend_all`."""
     table_suffix(out)
     check_free(out, force=force)
     from evichain.recommender import REC
 
     loaded = REC.load(model)
-    found = loaded.recommend_all(n=n, exclude_seen=exclude_seen, caution=caution, progress=True)
+    found = loaded.recommend_all(**asked, progress=True)
     with replacing(out, force=force) as beside:
         write_table(found, beside)
     users = found["user_id"].n_unique()
     if json:
         print_json({"written": out, "users": users, "recommendations": len(found)})
     else:
-        note(f"{out}: lists of {n} for {users:,} users")
+        note(f"{out}: lists of {asked['n']} for {users:,} users")
 
 
 def _title(graph: "Graph", item: str) -> str:

@@ -101,8 +101,9 @@ class Trace:
         user: the user asked about, with the evidence behind it.
         item: the item asked about, likewise.
         estimate: the predicted rating.
-        reason: why there is no chain, when the estimate is only what is usual.
+        reason: why there is no chain, so that the estimate is only a mean or a prior.
         kind: what a contribution means: ADDITIVE or REMOVAL; NONE where a reason is given.
+        ignored: unknown items among what was given; they had no effect.
 
     >>> user = Piece(Side.USER, 13, "13", 0, None, True, 1.5, own=1.5)
     >>> item = Piece(Side.ITEM, 8, "Babe (1995)", 0, None, True, 2.37, own=2.37)
@@ -120,6 +121,7 @@ class Trace:
     estimate: float
     reason: str | None = None
     kind: str = ADDITIVE
+    ignored: tuple[Id, ...] = ()
 
     def __post_init__(self) -> None:
         if self.reason is not None:
@@ -160,6 +162,7 @@ class Trace:
             "reason": self.reason,
             "user": self.user.to_dict(),
             "item": self.item.to_dict(),
+            "ignored": [str(item) for item in self.ignored],
         }
 
     @classmethod
@@ -172,7 +175,8 @@ class Trace:
             )
         try:
             user, item = Piece.from_dict(saved["user"]), Piece.from_dict(saved["item"])
-            return cls(user, item, saved["estimate"], saved["reason"], saved["kind"])
+            ignored = tuple(saved["ignored"])
+            return cls(user, item, saved["estimate"], saved["reason"], saved["kind"], ignored)
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"not a trace: {type(error).__name__}: {error}",

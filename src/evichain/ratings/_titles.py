@@ -1,6 +1,7 @@
 """The titles of items: from a column of the ratings, or from a table of items."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -30,7 +31,12 @@ class Titles:
 
 
 def find_titles(
-    files: Files, ratings: str, table: RawTable, given: str | Path | None, items: pl.Series
+    files: Files,
+    ratings: str,
+    table: RawTable,
+    given: str | Path | None,
+    items: pl.Series,
+    named: Mapping[str, str],
 ) -> Titles:
     """The titles of rated items.
 
@@ -40,12 +46,13 @@ def find_titles(
         table: its rows.
         given: a table of items that the user names; it must have titles.
         items: the rated items; ids of titles get the same type.
+        named: columns named by the user, which a table of items may have too.
     """
     if given is not None:
         with open_files(Path(given).expanduser()) as (others, name):
             if name is None:
                 raise DataError("is not a file", where=str(given), right="Name one table of items.")
-            return _read(others, name, items)
+            return _read(others, name, items, named)
     names = table.columns()
     if TITLE in names:
         rows = table.select({ITEM: names[ITEM], TITLE: names[TITLE]})
@@ -56,7 +63,7 @@ def find_titles(
         found = next((name + packing for packing in ("", *PACKED) if name + packing in files), None)
         if found is not None:
             try:
-                return _read(files, found, items)
+                return _read(files, found, items, named)
             except DataError as error:
                 return Titles(notes=(f"{error.where}: no titles used: {error.what}",))
     return Titles()
@@ -77,7 +84,7 @@ def _beside(ratings: str) -> list[str]:
     return [str(path.with_name(name)) for name in names if name != path.name]
 
 
-def _read(files: Files, name: str, items: pl.Series) -> Titles:
+def _read(files: Files, name: str, items: pl.Series, named: Mapping[str, str]) -> Titles:
     """The titles in a table of items, with a note about items that do not match."""
     where, path = files.label(name), files.plain(name)
     original = str(PurePosixPath(name).with_suffix("")) if name.endswith(PACKED) else name
@@ -91,14 +98,16 @@ def _read(files: Files, name: str, items: pl.Series) -> Titles:
             table = raw.rows.select(raw.own_columns()).collect()
     known = {normalized(column): column for column in reversed(table.columns)}
     found = candidates(table.columns)
-    item = next(iter(found.get(ITEM, ())), known.get("id"))
-    title = next(iter(found.get(TITLE, ())), known.get("name"))
+    own = {column: own for column, own in named.items() if own in table.columns}
+    item = own.get(ITEM) or next(iter(found.get(ITEM, ())), known.get("id"))
+    title = own.get(TITLE) or next(iter(found.get(TITLE, ())), known.get("name"))
     if item is None or title is None:
         missing = " or ".join([ITEM] * (item is None) + [TITLE] * (title is None))
         raise DataError(
             f"no column for {missing} among {name_list(table.columns)}",
             where=where,
-            right="Name them item_id (or item, movieId, id) and title (or name).",
+            right="Name them item_id (or item, movieId, id) and title (or name). Or say which they "
+            "are: --columns item=NAME,title=NAME; in Python, columns={...}.",
         )
     year = next((known[n] for n in ("year", "releaseyear") if n in known), None)
     titles = _titles(table, item, title, items.dtype, year)

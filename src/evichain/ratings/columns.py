@@ -103,7 +103,7 @@ def resolve(
             f"no column for {' or '.join(missing)} among {name_list(names)}",
             where=where,
             right=f"Name them {', '.join(_SUGGESTED[column] for column in missing)}{also}. "
-            f"Or say which they are: columns user=NAME,item=NAME. "
+            f"Or say which they are: --columns user=NAME,item=NAME; in Python, columns={{...}}. "
             f"Without a header, {order} columns are taken in the order {', '.join(COLUMNS)}.",
         )
     return found

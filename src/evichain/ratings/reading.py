@@ -13,8 +13,8 @@ from evichain.ratings._archives import PACKED, Files, open_files
 from evichain.ratings._faults import faults_explained
 from evichain.ratings._formats import Wanted, scan, scan_parquet
 from evichain.ratings._titles import ITEM_TABLES, Titles, find_titles
-from evichain.ratings._validation import RawTable, validate
-from evichain.ratings.columns import ITEM, PAIR, named_columns
+from evichain.ratings._validation import RawTable, ValidTable, validate
+from evichain.ratings.columns import ITEM, PAIR, TITLE, named_columns
 from evichain.ratings.table import Ratings
 
 # The usual names of ratings files, the most specific first.
@@ -94,8 +94,10 @@ def read_pairs(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     skip_bad_rows: bool = False,
-) -> pl.DataFrame:
+) -> ValidTable:
     """The columns user_id and item_id of a file, in its order and with its duplicates.
+
+    The notes say what was ignored and skipped.
 
     Args:
         path: a file such as `read_ratings` reads; other columns are not used.
@@ -109,11 +111,13 @@ def read_pairs(
     with open_files(path) as (files, name):
         plain, table = _scan(files, name or choose_file(files), wanted)
         with faults_explained(plain, table):
-            return validate(table).frame
+            return validate(table)
 
 
 def _wanted(options: ReadOptions, format: str | None = None) -> Wanted:
     named = named_columns(options.get("columns"))
+    if options.get("items") is not None:
+        named.pop(TITLE, None)  # It is in the table of items.
     return Wanted(named, skip_bad_rows=options.get("skip_bad_rows", False), format=format)
 
 
@@ -129,7 +133,8 @@ def _ratings(
     """The ratings of a table, with titles from its own column or from a table of items."""
     with faults_explained(plain, table):
         found = validate(table)
-        titles = find_titles(files, file, table, options.get("items"), found.frame[ITEM])
+        named = named_columns(options.get("columns"))
+        titles = find_titles(files, file, table, options.get("items"), found.frame[ITEM], named)
     return Ratings(
         found.frame,
         titles=titles.frame,
@@ -161,7 +166,8 @@ def open_parquet(
         first, table = _scan(files, name, wanted) if name else _scan_parts(files, parts, wanted)
 
         def titles(items: pl.Series) -> Titles:
-            return find_titles(files, name or _WHOLE, table, options.get("items"), items)
+            named = named_columns(options.get("columns"))
+            return find_titles(files, name or _WHOLE, table, options.get("items"), items, named)
 
         with faults_explained(first, table):
             yield table, titles

@@ -95,7 +95,7 @@ def load_checkpoint(
         ) from error
     if meta.get("identity") != identity:
         raise ModelError(
-            "the checkpoint belongs to a run with other settings or other ratings",
+            "the checkpoint belongs to a run with other settings, other ratings or another version",
             where=str(path),
             right="Resume with the same settings and data, or choose another run folder.",
         )

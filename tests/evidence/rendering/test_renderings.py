@@ -51,10 +51,17 @@ def test_text() -> None:
     ]
 
 
+def test_a_guest_is_you() -> None:
+    guest = replace(example().user, id="you", title="you")
+    lines = replace(example(), user=guest).text().splitlines()
+    assert lines[0] == "you would rate Babe (1995) 3.87"
+    assert lines[2].split() == ["├─", "◇", "you", "+1.20"]
+
+
 def test_text_without_a_chain_gives_the_reason_and_no_contributions() -> None:
     text = impossible().text()
     assert text.splitlines()[0] == "user 13 would rate Babe (1995) 3.53"
-    assert "Only what is usual, for want of a chain of evidence: no chain" in text
+    assert "The estimate is only a mean or a prior: no chain" in text
     assert "0.00" not in text
     assert max(map(width, text.splitlines())) <= 100
 
@@ -200,8 +207,8 @@ def test_every_mark_lies_on_the_paper(trace: Trace) -> None:
 
 def test_picture_without_a_chain_gives_the_reason() -> None:
     words = words_of(impossible().svg())
-    assert "what is usual" in words
-    assert not any("mean" in line for line in words)
+    assert "mean or prior" in words
+    assert not any("contribution" in line for line in words)
     assert any("no chain of evidence" in line for line in words)
     assert not any("+0" in line for line in words)
 

@@ -102,6 +102,10 @@ def test_ids_in_bodies_that_cannot_be(ask: Caller, identifier: object) -> None:
     row = {"user": identifier, "item": "1", "rating": 3}
     content = json.dumps({"ratings": [row]})
     check_problem(ask("POST", "/v1/ratings", content=content, headers=JSON), 422)
+    if not isinstance(identifier, str):
+        guest = {"ratings": [{"item": identifier, "rating": 3}], "items": ["1"]}
+        found = ask("POST", "/v1/predictions", json=guest)
+        assert found.json()["detail"].endswith("item: An id is text or an integer of 64 bits")
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ class _Picture:
         reason = self.trace.reason
         if reason is None:
             return [meaning(self.trace, self.digits[0])]
-        note = f"Only what is usual, for want of a chain of evidence: {plain(reason)}"
+        note = f"The estimate is only a mean or a prior: {plain(reason)}"
         return wrap(note, int(inner / (0.6 * LINE)), max_lines=4, placeholder=" …")
 
     def _lines(self, notes: list[str]) -> Iterator[str]:
@@ -176,7 +176,7 @@ class _Picture:
         return marks.INK if self.trace.reason is None else marks.MUTED
 
     def _card(self, x: float, y: float) -> str:
-        caption = "predicted rating" if self.trace.reason is None else "what is usual"
+        caption = "predicted rating" if self.trace.reason is None else "mean or prior"
         middle = x + CARD_WIDTH / 2
         number = _typeset(f"{self.trace.estimate:z.2f}")
         size = min(32.0, 32.0 * (CARD_WIDTH - 24) / text_width(number, 32.0))
@@ -203,7 +203,7 @@ class _Picture:
     def _description(self) -> str:
         trace = self.trace
         if trace.reason is not None:
-            return f"The estimate is only what is usual: {plain(trace.reason)}"
+            return f"The estimate is only a mean or a prior: {plain(trace.reason)}"
         sentences = [meaning(trace, self.digits[0])]
         for root in (trace.user, trace.item):
             strongest = "; ".join(

@@ -47,7 +47,7 @@ def text(trace: "Trace") -> str:
     rows = [*_rows(trace.user, "", False, decimals), *_rows(trace.item, "", True, decimals)]
     lines = [headline(trace, COLUMNS)]
     if trace.reason is not None:
-        reason = f"Only what is usual, for want of a chain of evidence: {plain(trace.reason)}"
+        reason = f"The estimate is only a mean or a prior: {plain(trace.reason)}"
         lines += wrap(reason, COLUMNS)
         rows = [Row(row.branches, row.label, row.rating) for row in rows]
     lines += _table(rows)

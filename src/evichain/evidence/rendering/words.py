@@ -81,9 +81,14 @@ def shortened(text: str, columns: int) -> str:
 
 
 def name(piece: "Piece") -> str:
-    """What to call a piece: a title where there is one, else `user 13` or `item 8`."""
+    """What to call a piece: a title where there is one, else `user 13` or `item 8`.
+
+    A guest is `you`.
+    """
     title = plain(piece.title) or plain(str(piece.id)) or "?"
     if piece.side is Side.ITEM and piece.title != str(piece.id):
+        return title
+    if piece.side is Side.USER and not piece.depth and title == "you":
         return title
     return f"{piece.side.noun} {title}"
 
@@ -102,7 +107,7 @@ def headline(trace: "Trace", columns: int) -> str:
 def meaning(trace: "Trace", digits: int) -> str:
     """What the numbers of the tree mean, in a line."""
     if trace.reason is not None:
-        return "Without a chain there are no contributions: the estimate is what is usual."
+        return "Without a chain of evidence there are no contributions."
     if trace.kind == "removal":
         return (
             "Each number is what the estimate would lose without that piece alone; "

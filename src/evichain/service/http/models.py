@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+from pydantic_core import PydanticCustomError
 
 from evichain.service.http.paths import decode_id
 from evichain.service.store.checks import (
@@ -22,9 +23,12 @@ _Whole = Annotated[StrictInt, Field(ge=SMALLEST, le=LARGEST)]
 
 
 def _as_text(value: object) -> object:
-    """An integer id as text; anything else unchanged."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return str(value) if whole and SMALLEST <= value <= LARGEST else value  # type: ignore[operator]
+    """An integer id as text; text unchanged."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and SMALLEST <= value <= LARGEST:
+        return str(value)
+    raise PydanticCustomError("id", "An id is text or an integer of 64 bits")
 
 
 Id = Annotated[_Text, BeforeValidator(_as_text, json_schema_input_type=_Text | _Whole)]
@@ -285,7 +289,10 @@ class Piece(BaseModel):
 
 
 class Explanation(BaseModel):
-    """The evidence of a prediction: a tree for the user and one for the item."""
+    """The evidence of a prediction: a tree for the user and one for the item.
+
+    `ignored` are unknown items that were given.
+    """
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -295,6 +302,7 @@ class Explanation(BaseModel):
     reason: str | None
     user: Piece
     item: Piece
+    ignored: list[str]
 
 
 class ScaleSpan(BaseModel):

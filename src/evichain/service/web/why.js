@@ -98,7 +98,7 @@ export class Why {
     const trace = this.#trace;
     const mine = this.#mine();
     $("no-chain").hidden = trace.reason === null;
-    $("no-chain").textContent = `The estimate is only what is usual: ${trace.reason}.`;
+    $("no-chain").textContent = `The estimate is only a mean or a prior: ${trace.reason}.`;
     const graph = graphOf(trace, mine, this.state.depth);
     $("stored-says").hidden = ![...graph.nodes.values()].some(({ prototype }) => prototype);
     this.chain.show(graph, {
