@@ -4,6 +4,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from threading import Event, Lock, Thread
 
 import numpy as np
@@ -18,7 +19,6 @@ from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.recommender import REC
 from evichain.resources import lower_priority
-from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import LiveEngine, RatingChange
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.title_index import TitleIndex
@@ -85,9 +85,9 @@ class StoreFollower:
         return self._live.snapshot
 
     @property
-    def backend(self) -> LiveBackend:
-        """The present state; take one for each request."""
-        return LiveBackend(self.snapshot, self.titles)
+    def backend(self) -> Snapshot:
+        """The latest snapshot, with titles; take one for each request."""
+        return replace(self.snapshot, titles=self.titles)
 
     def start(self) -> None:
         """Follow the store in the background."""
@@ -178,12 +178,11 @@ class StoreFollower:
         return min(max(rating, scale.low), scale.high)
 
     def _record_errors(self, snapshot: Snapshot, changes: Sequence[RatingChange]) -> None:
-        backend = LiveBackend(snapshot, self.titles)
         for change in changes:
             if change.item is None or change.rating is None:
                 continue
-            user = find_user(backend, change.user, required=False)
-            (found,) = predict(backend, user, [change.item])
+            user = find_user(snapshot, change.user, required=False)
+            (found,) = predict(snapshot, user, [change.item])
             self.recent.add(found.estimate - change.rating)
 
     def _build(self) -> tuple[LiveEngine, TitleIndex]:

@@ -13,7 +13,7 @@ from evichain.service.http import models
 from evichain.service.http.aliases import Aliases
 from evichain.service.http.gateway import NAMES
 from evichain.service.http.service import Service
-from evichain.service.live.backend import LiveBackend
+from evichain.service.live.snapshot import Snapshot
 
 _SVG = "image/svg+xml"
 _TEXT = "text/plain; charset=utf-8"
@@ -38,7 +38,7 @@ def router(service: Service) -> APIRouter:
 
     async def explained(
         request: Request,
-        find: Callable[[LiveBackend], Asker],
+        find: Callable[[Snapshot], Asker],
         item: str,
         pieces: int,
         depth: int,

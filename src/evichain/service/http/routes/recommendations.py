@@ -10,9 +10,9 @@ from evichain.answering import answers
 from evichain.answering.asker import Asker, find_user, make_guest
 from evichain.service.http import models
 from evichain.service.http.service import Service
-from evichain.service.live.backend import LiveBackend
+from evichain.service.live.snapshot import Snapshot
 
-FindAsker = Callable[[LiveBackend], Asker]
+FindAsker = Callable[[Snapshot], Asker]
 
 
 def router(service: Service) -> APIRouter:
@@ -33,7 +33,7 @@ def router(service: Service) -> APIRouter:
                 reasons=reasons,
             )
             service.metrics.recommended(time.perf_counter() - began)
-            return models.Recommendations(**found.to_dict(), version=backend.snapshot.version)
+            return models.Recommendations(**found.to_dict(), version=backend.version)
 
         # A list is faster than a hand-over to a thread; its reasons are slower.
         return await service.compute_threads(work) if reasons else work()
@@ -41,7 +41,7 @@ def router(service: Service) -> APIRouter:
     def predicted(find: FindAsker, items: list[str]) -> models.Predictions:
         backend = service.backend
         found = answers.predict(backend, find(backend), items)
-        return models.Predictions(**found.to_dict(), version=backend.snapshot.version)
+        return models.Predictions(**found.to_dict(), version=backend.version)
 
     @routes.get("/users/{user}/recommendations", summary="Recommend to a user")
     async def recommend(
