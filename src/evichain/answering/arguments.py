@@ -33,8 +33,7 @@ def listed(values: Any) -> list[Any]:
         return list(values)
     except TypeError:
         raise DataError(
-            f"{values!r} is neither an id nor a list of them",
-            right="Ids are integers or strings.",
+            f"{values!r} is neither an id nor a list of them", right="Ids are integers or strings."
         ) from None
 
 

@@ -145,14 +145,7 @@ def _print(title: str, figures: list[str], cells: list[list[str]]) -> None:
 
 
 def _list_everyone(
-    model: Path,
-    out: Path,
-    n: int,
-    exclude_seen: bool,
-    caution: float,
-    *,
-    force: bool,
-    json: bool,
+    model: Path, out: Path, n: int, exclude_seen: bool, caution: float, *, force: bool, json: bool
 ) -> None:
     """Write rows of user_id, rank, item_id, title, estimate and std, list after list."""
     table_suffix(out)

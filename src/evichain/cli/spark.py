@@ -76,10 +76,7 @@ class _Job:
     json: Json = False
 
     def run(
-        self,
-        doing: str,
-        made: "Callable[[Bulk], dict[str, DataFrame]]",
-        pairs: str | None = None,
+        self, doing: str, made: "Callable[[Bulk], dict[str, DataFrame]]", pairs: str | None = None
     ) -> None:
         """Write what is made of the ratings in bulk, and say how much it was.
 

@@ -10,19 +10,7 @@
 """
 
 from evichain.evaluation.errors import ErrorMetrics
-from evichain.evaluation.evaluating import (
-    Evaluation,
-    KnownGroup,
-    evaluate,
-    list_metrics,
-)
+from evichain.evaluation.evaluating import Evaluation, KnownGroup, evaluate, list_metrics
 from evichain.evaluation.lists import ListMetrics
 
-__all__ = [
-    "ErrorMetrics",
-    "Evaluation",
-    "KnownGroup",
-    "ListMetrics",
-    "evaluate",
-    "list_metrics",
-]
+__all__ = ["ErrorMetrics", "Evaluation", "KnownGroup", "ListMetrics", "evaluate", "list_metrics"]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evichain.atomic_write import file_beside
-from evichain.errors import SettingsError, with_extra
+from evichain.errors import require
 from evichain.experiments.experiment import Results
 from evichain.experiments.report import QUICK_RUN, Report
 
@@ -51,13 +51,7 @@ _STYLE = {
 
 def check_installed() -> None:
     """Complain, before the work is done, if pictures could not be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as missing:
-        raise SettingsError(
-            "pictures need Matplotlib, which is not installed",
-            right=with_extra("paper"),
-        ) from missing
+    require("matplotlib", "pictures need Matplotlib", "paper")
 
 
 def save_png(report: Report, path: Path, *, quick: bool = False) -> None:

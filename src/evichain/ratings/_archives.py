@@ -151,9 +151,7 @@ def _first_bytes(path: Path) -> bytes:
 def damaged(where: str, error: Exception) -> DataError:
     """An archive that ends too early or is broken."""
     return DataError(
-        f"damaged or cut short ({str(error) or type(error).__name__})",
-        where=where,
-        right=AGAIN,
+        f"damaged or cut short ({str(error) or type(error).__name__})", where=where, right=AGAIN
     )
 
 

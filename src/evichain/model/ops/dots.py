@@ -61,13 +61,7 @@ class _PairedDots(Function):
 
 @fast_kernel
 def _dots(
-    start: int,
-    stop: int,
-    left: Floats,
-    right: Floats,
-    at_left: Longs,
-    at_right: Longs,
-    out: Floats,
+    start: int, stop: int, left: Floats, right: Floats, at_left: Longs, at_right: Longs, out: Floats
 ) -> None:
     size = left.shape[1]
     for n in range(start, stop):
@@ -76,13 +70,7 @@ def _dots(
 
 @fast_kernel
 def _dots_back(
-    start: int,
-    stop: int,
-    grad: Floats,
-    others: Floats,
-    at_own: Longs,
-    at_other: Longs,
-    out: Floats,
+    start: int, stop: int, grad: Floats, others: Floats, at_own: Longs, at_other: Longs, out: Floats
 ) -> None:
     """The gradients of some rows; every thread goes through the pairs in the same order."""
     size = out.shape[1]

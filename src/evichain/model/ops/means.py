@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 from evichain.model.ops import torch_ops
+from evichain.tensors import array_of
 
 
 def spread(sources: Tensor, weight: Tensor, layout: Layout | torch_ops.EvidenceTables) -> Tensor:
@@ -49,7 +50,7 @@ class _Spread(Function):
             _spread,
             len(layout.source_ptr) - 1,
             sources.detach().numpy(),
-            weight.detach().contiguous().numpy(),
+            array_of(weight),
             layout.source_ptr,
             layout.pair_value,
             out.numpy(),

@@ -18,13 +18,8 @@ from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads, kerne
 from evichain.model.ops import torch_ops
 from evichain.model.ops.cholesky import factor_size, factorize, solve_packed
 from evichain.model.ops.gram import add_moments, add_products
-from evichain.model.ops.simd import (
-    add_row,
-    copy_row,
-    dot_rows,
-    padded,
-    padded_rows,
-)
+from evichain.model.ops.simd import add_row, copy_row, dot_rows, padded, padded_rows
+from evichain.tensors import array_of
 
 _PANEL = 128
 """How many keys are copied side by side, to stay in the nearest cache."""
@@ -68,7 +63,7 @@ class _Solve(Function):
         keep: bool,
     ) -> tuple[Tensor, Tensor]:
         nodes, size = len(own), keys.shape[1]
-        rows, held = _array(padded_rows(keys)), padded_ridge(_array(ridge))
+        rows, held = array_of(padded_rows(keys)), padded_ridge(array_of(ridge))
         # For the gradient only: factors take far more memory than the keys.
         factors = np.empty((nodes if keep else 0, factor_size(size)), np.float32)
         plain, solved = torch.empty(nodes, rows.shape[1]), torch.empty(nodes, rows.shape[1])
@@ -77,8 +72,8 @@ class _Solve(Function):
             factorize_and_solve,
             nodes,
             rows,
-            _array(below),
-            _array(own),
+            array_of(below),
+            array_of(own),
             held,
             layout.node_ptr,
             layout.link_pair,
@@ -117,8 +112,8 @@ class _Solve(Function):
             _solve_back,
             len(out),
             ctx.rows,
-            _array(below),
-            _array(own),
+            array_of(below),
+            array_of(own),
             solved.numpy(),
             moved.numpy(),
             layout.source_ptr,
@@ -130,11 +125,6 @@ class _Solve(Function):
         )
         out_own, out_ridge = -(moved * plain).sum(dim=1), -(moved * solved).sum(dim=0)
         return out[:, : ctx.size], out_below, out_own, out_ridge[: ctx.size], None, None
-
-
-def _array(tensor: Tensor) -> Floats:
-    found: Floats = tensor.detach().contiguous().numpy()
-    return found
 
 
 def padded_ridge(ridge: Floats) -> Floats:

@@ -16,6 +16,7 @@ from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 from evichain.model.ops import torch_ops
 from evichain.model.ops.simd import add_row, dot_rows, padded, padded_rows
+from evichain.tensors import array_of
 
 
 def totals(
@@ -56,8 +57,8 @@ class _Totals(Function):
             nodes,
             plain,
             values.detach().numpy(),
-            below.detach().contiguous().numpy(),
-            own.detach().contiguous().numpy(),
+            array_of(below),
+            array_of(own),
             layout.node_ptr,
             layout.link_pair,
             layout.pair_source,
@@ -82,8 +83,8 @@ class _Totals(Function):
             ctx.plain,
             grad.numpy(),
             values.detach().numpy(),
-            below.detach().contiguous().numpy(),
-            own.detach().contiguous().numpy(),
+            array_of(below),
+            array_of(own),
             layout.source_ptr,
             layout.pair_ptr,
             layout.pair_node,

@@ -1,7 +1,7 @@
 """A snapshot: one version of all ratings and embeddings, and the backend of the service."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -123,14 +123,4 @@ def patched(ends: HeadOutput, positions: Longs, length: int, new: HeadOutput) ->
         out[positions] = fresh
         return out
 
-    log_stds = None
-    if ends.log_stds is not None and new.log_stds is not None:
-        log_stds = grown(ends.log_stds, new.log_stds)
-    return replace(
-        ends,
-        vectors=grown(ends.vectors, new.vectors),
-        embeddings=grown(ends.embeddings, new.embeddings),
-        log_stds=log_stds,
-        has_embedding=grown(ends.has_embedding, new.has_embedding),
-        answerable=grown(ends.answerable, new.answerable),
-    )
+    return ends.mapped(grown, new)

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote
 
-from evichain.errors import StoreError, with_extra
+from evichain.errors import StoreError, require
 
 OFFER = "It is sqlite:///path, a path, or postgresql://user@host/database."
 _POSTGRES = ("postgresql", "postgres")
@@ -104,11 +104,4 @@ def _misunderstood(url: str) -> StoreError:
 
 def installed_psycopg() -> ModuleType:
     """Import psycopg, or say how to install it."""
-    try:
-        import psycopg
-    except ImportError as error:
-        raise StoreError(
-            "PostgreSQL needs psycopg, which is not installed",
-            right=with_extra("postgres"),
-        ) from error
-    return psycopg
+    return require("psycopg", "PostgreSQL needs psycopg", "postgres", StoreError)
