@@ -30,6 +30,7 @@ _WAIT = 0.5
 _PORTION = 1000
 _REST = 1.0
 """Seconds after refreshing before it is done again, at most; else as many as it took."""
+_RECENT = 1000
 _PREDICTED = 20
 """Batches up to this size are predicted before they are applied, for the recent error."""
 
@@ -41,8 +42,8 @@ log = logging.getLogger("evichain.live")
 class RecentErrors:
     """The errors on the latest ratings, each predicted before it was taken in."""
 
-    def __init__(self, size: int = 1000) -> None:
-        self._squares: deque[float] = deque(maxlen=size)
+    def __init__(self) -> None:
+        self._squares: deque[float] = deque(maxlen=_RECENT)
 
     def add(self, error: float) -> None:
         """Add the difference between an estimate and the rating that then came."""
