@@ -54,6 +54,9 @@ Recipe = Annotated[
     str, typer.Option(metavar="NAME", help="A named set of settings; * below: fitted to the data.")
 ]
 
+IncludeSeen = Annotated[
+    bool, typer.Option("--include-seen", help="Also items that the user has rated.")
+]
 Rated = Annotated[
     list[str] | None,
     typer.Option(

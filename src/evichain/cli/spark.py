@@ -12,7 +12,7 @@ import typer
 
 from evichain.cli._errors import OptionError, OutputError
 from evichain.cli._files import check_parent
-from evichain.cli._options import Force, Json, Model, examples, group, with_options
+from evichain.cli._options import Force, IncludeSeen, Json, Model, examples, group, with_options
 from evichain.cli._output import note, print_json
 from evichain.spark.outputs import is_ours, names_anywhere, names_here
 
@@ -225,9 +225,7 @@ def recommend(
     n: Annotated[
         int, typer.Option("-n", "--count", metavar="N", min=1, help="How many items a user.")
     ] = 10,
-    include_seen: Annotated[
-        bool, typer.Option("--include-seen", help="Also items that the user has rated.")
-    ] = False,
+    include_seen: IncludeSeen = False,
 ) -> None:
     """Write the best items for every user."""
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evichain.evaluation import evaluate
-from evichain.experiments.drawing import COLOURS, MUTED, by_data
+from evichain.experiments.drawing import COLOURS, MUTED, by_data, legend_below, note_beside
 from evichain.experiments.experiment import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source, of_users
@@ -144,17 +144,7 @@ def _draw(results: Results, figure: "Figure") -> None:
                 axes.plot(x, y, style, markersize=5, color=COLOURS[system], label=label)
         mean = of_data.mean("mean_rmse")
         axes.axhline(mean, color=COLOURS["mean"], linewidth=1, linestyle="-.")
-        axes.annotate(
-            NAMES["mean"],
-            (0, mean),
-            xytext=(2, -11),
-            textcoords="offset points",
-            color=MUTED,
-            fontsize=8,
-        )
+        note_beside(axes, NAMES["mean"], (0, mean), (2, -11), color=MUTED, fontsize=8)
         axes.set_xlabel("cold users, N_c")
         axes.set_ylabel("test RMSE, all users")
-    legend = figure.axes[0].get_legend_handles_labels()
-    figure.legend(
-        *legend, loc="outside lower center", ncols=len(SYSTEMS), fontsize=8, handlelength=3
-    )
+    legend_below(figure, len(SYSTEMS), fontsize=8, handlelength=3)

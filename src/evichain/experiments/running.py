@@ -18,9 +18,9 @@ import torch
 
 from evichain import __version__
 from evichain.atomic_write import file_beside
-from evichain.errors import SettingsError, SplitError, cause_of
+from evichain.errors import SettingsError, SplitError, cause_of, require
 from evichain.experiments import make_experiment
-from evichain.experiments.drawing import check_installed, save_png
+from evichain.experiments.drawing import save_png
 from evichain.experiments.experiment import Cell, Experiment, Measured, Request, Results, key_of
 from evichain.experiments.report import markdown
 from evichain.experiments.systems import check_system
@@ -48,7 +48,7 @@ class Outcome:
 
 def check(names: Iterable[str], request: Request) -> None:
     """Complain of what would be found out only after hours: what is not installed or cannot be."""
-    check_installed()
+    require("matplotlib", "pictures need Matplotlib", "paper")
     experiments = {name: make_experiment(name) for name in names}
     for experiment in experiments.values():
         for system in filter(request.asks_for, experiment.systems):

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from evichain.answering.answers import explain as explain_prediction
-from evichain.answering.asker import Asker, find_user, make_guest
+from evichain.answering.asker import Asker, find_user
 from evichain.evidence.trace import Trace
 from evichain.service.http import models
 from evichain.service.http.aliases import Aliases
@@ -89,14 +89,7 @@ def router(service: Service) -> APIRouter:
 
         Users have aliases, unless the key may write.
         """
-        return await explained(
-            request,
-            lambda backend: make_guest(backend, body.pairs, body.without),
-            body.item,
-            body.pieces,
-            body.depth,
-            body.format,
-        )
+        return await explained(request, body.asker, body.item, body.pieces, body.depth, body.format)
 
     return routes
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from evichain.answering import answers
-from evichain.answering.asker import Asker, find_user, make_guest
+from evichain.answering.asker import Asker, find_user
 from evichain.service.http import models
 from evichain.service.http.service import Service
 from evichain.service.live.snapshot import Snapshot
@@ -65,13 +65,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/recommendations", summary="Recommend to a guest")
     async def recommend_by(body: models.RecommendBody) -> models.Recommendations:
         """The items that someone with these ratings would rate highest; nothing is stored."""
-        return await recommended(
-            lambda backend: make_guest(backend, body.pairs, body.without),
-            body.n,
-            body.include_seen,
-            body.caution,
-            body.reasons,
-        )
+        return await recommended(body.asker, body.n, body.include_seen, body.caution, body.reasons)
 
     @routes.get("/users/{user}/predictions", summary="Predict ratings of a user")
     async def predict(
@@ -88,6 +82,6 @@ def router(service: Service) -> APIRouter:
     @routes.post("/predictions", summary="Predict ratings of a guest")
     async def predict_by(body: models.PredictBody) -> models.Predictions:
         """How someone with these ratings would rate items; nothing is stored."""
-        return predicted(lambda backend: make_guest(backend, body.pairs, body.without), body.items)
+        return predicted(body.asker, body.items)
 
     return routes
