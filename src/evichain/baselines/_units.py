@@ -81,15 +81,8 @@ def gathered(levels: Tensor, weights: Tensor, pairs: Seen) -> Tensor:
 def outer(levels: Tensor, hidden: Tensor, pairs: Seen) -> Tensor:
     """[units, K, H]: how often levels and hidden units are on together."""
     out = torch.empty(len(pairs.ptr) - 1, levels.shape[1], hidden.shape[1])
-    in_threads(
-        _outer,
-        len(pairs.ptr) - 1,
-        array_of(levels),
-        array_of(hidden),
-        pairs.cases,
-        pairs.ptr,
-        out.numpy(),
-    )
+    arrays = array_of(levels), array_of(hidden), pairs.cases, pairs.ptr, out.numpy()
+    in_threads(_outer, len(pairs.ptr) - 1, *arrays)
     return out
 
 
@@ -124,15 +117,8 @@ class _Gathered(Function):
 def _gather(levels: Tensor, weights: Tensor, pairs: Seen) -> Tensor:
     out = torch.zeros(pairs.case_count, weights.shape[2])
     # Each thread has hidden units of its own: many units add to one case, in one fixed order.
-    in_threads(
-        _gather_columns,
-        weights.shape[2],
-        array_of(levels),
-        array_of(weights),
-        pairs.cases,
-        pairs.ptr,
-        out.numpy(),
-    )
+    arrays = array_of(levels), array_of(weights), pairs.cases, pairs.ptr, out.numpy()
+    in_threads(_gather_columns, weights.shape[2], *arrays)
     return out
 
 
