@@ -1,6 +1,9 @@
 """Errors that a user can correct."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 
@@ -82,6 +85,18 @@ def cause_of(error: BaseException) -> str:
     """
     lines = str(getattr(error, "strerror", None) or error).splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+@contextmanager
+def reported_as(
+    kind: type[EvichainError], what: str, where: Path, right: str, *causes: type[Exception]
+) -> Iterator[None]:
+    """Turn errors of the system, and those of further kinds, into one of ours."""
+    known: tuple[type[Exception], ...] = (OSError, *causes)
+    try:
+        yield
+    except known as error:
+        raise kind(f"{what} ({cause_of(error)})", where=str(where), right=right) from error
 
 
 def require(

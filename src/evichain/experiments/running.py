@@ -18,7 +18,7 @@ import torch
 
 from evichain import __version__
 from evichain.atomic_write import file_beside
-from evichain.errors import SettingsError, SplitError, cause_of, require
+from evichain.errors import SettingsError, SplitError, reported_as, require
 from evichain.experiments import make_experiment
 from evichain.experiments.drawing import save_png
 from evichain.experiments.experiment import Cell, Experiment, Measured, Request, Results, key_of
@@ -97,14 +97,9 @@ def run(
     experiment = make_experiment(name)
     check([name], request)
     kept = out / "cells" / name
-    try:
+    right = "Name a folder that can be written to."
+    with reported_as(SettingsError, "results cannot be kept here", out, right):
         kept.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError(
-            f"results cannot be kept here ({cause_of(error)})",
-            where=str(out),
-            right="Name a folder that can be written to.",
-        ) from error
     cells = list(experiment.cells(request))
     for cell in cells if anew else ():
         if request.asks_for(cell.system):

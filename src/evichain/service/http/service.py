@@ -148,14 +148,9 @@ class Service:
 
     def close(self) -> None:
         """Stop all threads."""
-        for work in (
-            self.store_threads,
-            self.compute_threads,
-            self.refresh_threads,
-            self.export_threads,
-            self.health_threads,
-        ):
-            work.close()
+        for part in vars(self).values():
+            if isinstance(part, WorkerThreads):
+                part.close()
 
 
 class Readiness:
