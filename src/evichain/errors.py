@@ -1,5 +1,11 @@
 """Errors that a user can correct."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
 
 class EvichainError(Exception):
     """An error that a user can correct.
@@ -79,6 +85,35 @@ def cause_of(error: BaseException) -> str:
     """
     lines = str(getattr(error, "strerror", None) or error).splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+@contextmanager
+def reported_as(
+    kind: type[EvichainError], what: str, where: Path, right: str, *causes: type[Exception]
+) -> Iterator[None]:
+    """Turn errors of the system, and those of further kinds, into one of ours."""
+    known: tuple[type[Exception], ...] = (OSError, *causes)
+    try:
+        yield
+    except known as error:
+        raise kind(f"{what} ({cause_of(error)})", where=str(where), right=right) from error
+
+
+def require(
+    module: str, need: str, extra: str, kind: type[EvichainError] = SettingsError
+) -> ModuleType:
+    """Import a module that an extra of evichain brings; an error that tells the need if it lacks.
+
+    >>> require("no_such_module", "tuning needs Optuna", "tune")
+    Traceback (most recent call last):
+        ...
+    evichain.errors.SettingsError: tuning needs Optuna, which is not installed
+    Install evichain with its extra `tune`; in a clone: pip install '.[tune]'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise kind(f"{need}, which is not installed", right=with_extra(extra)) from error
 
 
 def with_extra(name: str) -> str:

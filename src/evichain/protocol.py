@@ -35,19 +35,29 @@ def stds_for(coverage: float) -> float:
 ManyIds = Sequence[Id] | npt.NDArray[Any] | pl.Series
 
 
-def interval_around(
-    estimate: float, std: float | None, scale: tuple[float, float] | None, coverage: float
-) -> tuple[float, float] | None:
-    """The interval that holds a rating with this probability; None without a std."""
-    if std is None:
-        return None
-    reach = stds_for(coverage) * std
-    low, high = scale or (-math.inf, math.inf)
-    return max(low, estimate - reach), min(high, estimate + reach)
+class Estimate:
+    """An expected rating; its standard deviation and the ends of its scale are None if unknown."""
+
+    estimate: float
+    std: float | None
+    scale: tuple[float, float] | None
+
+    def interval(self, coverage: float = COVERAGE) -> tuple[float, float] | None:
+        """The interval that holds the rating with this probability; None without a std.
+
+        >>> low, high = Prediction(4.5, std=1.0, scale=(1.0, 5.0)).interval(0.5)
+        >>> round(low, 3), high
+        (3.826, 5.0)
+        """
+        if self.std is None:
+            return None
+        reach = stds_for(coverage) * self.std
+        low, high = self.scale or (-math.inf, math.inf)
+        return max(low, self.estimate - reach), min(high, self.estimate + reach)
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Prediction(Estimate):
     """How a user would rate an item.
 
     Attributes:
@@ -71,15 +81,6 @@ class Prediction:
     def impossible(self) -> bool:
         """Whether the estimate is only a mean or a prior, for the reason given."""
         return self.reason is not None
-
-    def interval(self, coverage: float = COVERAGE) -> tuple[float, float] | None:
-        """The interval that holds the rating with this probability; None without a std.
-
-        >>> low, high = Prediction(4.5, std=1.0, scale=(1.0, 5.0)).interval(0.5)
-        >>> round(low, 3), high
-        (3.826, 5.0)
-        """
-        return interval_around(self.estimate, self.std, self.scale, coverage)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; ids are text."""
@@ -168,7 +169,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Estimate):
     """An item that a user may like.
 
     Attributes:
@@ -185,10 +186,6 @@ class Recommendation:
     std: float | None = None
     reason: Reason | None = None
     scale: tuple[float, float] | None = field(default=None, repr=False)
-
-    def interval(self, coverage: float = COVERAGE) -> tuple[float, float] | None:
-        """The interval that holds the rating with this probability; None without a std."""
-        return interval_around(self.estimate, self.std, self.scale, coverage)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; ids are text."""

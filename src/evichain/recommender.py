@@ -11,19 +11,8 @@ import polars as pl
 import torch
 
 from evichain.answering import answers
-from evichain.answering.arguments import (
-    as_list,
-    broadcast,
-    how_many,
-    is_guest,
-    is_id,
-)
-from evichain.answering.asker import (
-    Asker,
-    Guest,
-    find_user,
-    make_guest,
-)
+from evichain.answering.arguments import as_list, broadcast, how_many, is_guest, is_id
+from evichain.answering.asker import Asker, Guest, find_user, make_guest
 from evichain.answering.graph_backend import GraphBackend
 from evichain.answering.lists import lists_for_users
 from evichain.errors import DataError, NotFittedError, SettingsError, UnknownEntityError
@@ -34,13 +23,7 @@ from evichain.evidence.trace import Trace
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
 from evichain.progress import progress as progress_bar
-from evichain.protocol import (
-    ManyIds,
-    Prediction,
-    Predictions,
-    Recommendations,
-    SimilarItems,
-)
+from evichain.protocol import ManyIds, Prediction, Predictions, Recommendations, SimilarItems
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.inputs import as_later, as_source

@@ -40,12 +40,12 @@ def peak_bytes(process: int | None = None) -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def lower_priority(steps: int = 10) -> None:
+def lower_priority() -> None:
     """Lower the priority of this thread, on systems that support it."""
     if sys.platform != "linux":
         return
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), steps)
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
 def in_own_process(

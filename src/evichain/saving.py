@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from evichain.atomic_write import write_atomically
-from evichain.errors import ModelError, SettingsError, cause_of
+from evichain.errors import ModelError, SettingsError, cause_of, reported_as
 from evichain.model.chain import Chain
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
@@ -53,16 +53,11 @@ def save_model(saved: Saved, path: Path) -> None:
             where=str(path),
             right="Choose a free path, or one that holds a model to replace.",
         )
-    try:
-        with write_atomically(path) as made:
-            made.mkdir()
-            _write(saved, made)
-    except (OSError, SafetensorError, PolarsError) as error:
-        raise ModelError(
-            f"the model cannot be written ({cause_of(error)})",
-            where=str(path),
-            right="Choose a path that is writable and has room.",
-        ) from error
+    what, right = "the model cannot be written", "Choose a path that is writable and has room."
+    failing = reported_as(ModelError, what, path, right, SafetensorError, PolarsError)
+    with failing, write_atomically(path) as made:
+        made.mkdir()
+        _write(saved, made)
 
 
 def _write(saved: Saved, folder: Path) -> None:

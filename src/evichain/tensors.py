@@ -1,10 +1,18 @@
-"""Tensors as safetensors files, with the usual file permissions."""
+"""Tensors as arrays, and as safetensors files with the usual file permissions."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from safetensors.torch import save
 from torch import Tensor
+
+from evichain.kernels import Floats
+
+
+def array_of(tensor: Tensor) -> Floats:
+    """The numbers of a tensor, row after row, without its gradient."""
+    array: Floats = tensor.detach().contiguous().numpy()
+    return array
 
 
 def write_tensors(

@@ -1,7 +1,7 @@
 """Lists, predictions, similar items, explanations and reasons, from any backend."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from evichain.answering.ranking import most_similar, top_of_one
 from evichain.answering.row_evidence import RowSource, row_evidence, user_output
 from evichain.errors import DataError, UnknownEntityError
 from evichain.evidence.trace import Piece, Trace
-from evichain.kernels import Floats, Ints, Longs
+from evichain.kernels import Flags, Floats, Ints, Longs
 from evichain.model.inference import HeadOutput, paired, read
 from evichain.model.removal import Alternatives
 from evichain.model.tracing import trace_of
@@ -135,19 +135,13 @@ def _predictions(
 ) -> Predictions:
     """Predictions for pairs; `positions` are the rows of each pair's user and item in `both`."""
     found, stds = paired(backend.chain, backend.scale, both, positions)
-    has_embedding = [both[side].has_embedding[positions[side]] for side in Side]
-    reasons: list[str | None] = [None] * len(found)
-    for k in np.flatnonzero(~(has_embedding[0] & has_embedding[1])).tolist():
-        reasons[k] = "; ".join(
-            obstacle(
-                side,
-                names[side][k],
-                known=bool(known[side][positions[side][k]]),
-                max_depth=backend.policy.max_depth,
-            )
-            for side in Side
-            if not has_embedding[side][k]
-        )
+    reasons = obstacles(
+        both,
+        positions,
+        [known[side][positions[side]] for side in Side],
+        lambda side, k: names[side][k],
+        backend.policy.max_depth,
+    )
     return Predictions(
         found, reasons, stds, bounds_of(backend), names[0], names[1], backend.title, ignored
     )
@@ -248,6 +242,31 @@ def named_item(backend: Backend, index: int, figure: float) -> tuple[Id, float, 
 def unknown_item(item: object) -> UnknownEntityError:
     """The error for an item that has neither ratings nor a title."""
     return UnknownEntityError(f"unknown item {item!r}", right="Name an item that has ratings.")
+
+
+def obstacles(
+    both: Sequence[HeadOutput],
+    positions: Sequence[Longs | Ints],
+    known: Sequence[Flags],
+    name_of: Callable[[Side, int], object],
+    max_depth: int,
+) -> list[str | None]:
+    """Why there is no chain of evidence for a pair; None where there is one.
+
+    Args:
+        positions: the rows of each pair's user and item in `both`.
+        known: whether each pair's user and item are known.
+        name_of: the name of the user or the item of a pair.
+    """
+    has_embedding = [both[side].has_embedding[positions[side]] for side in Side]
+    found: list[str | None] = [None] * len(positions[0])
+    for k in np.flatnonzero(~(has_embedding[0] & has_embedding[1])).tolist():
+        found[k] = "; ".join(
+            obstacle(side, name_of(side, k), known=bool(known[side][k]), max_depth=max_depth)
+            for side in Side
+            if not has_embedding[side][k]
+        )
+    return found
 
 
 def obstacle(side: Side, name: object, *, known: bool, max_depth: int) -> str:

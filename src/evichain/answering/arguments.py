@@ -36,8 +36,7 @@ def as_list(values: Any) -> list[Any]:
         return list(values)
     except TypeError:
         raise DataError(
-            f"{values!r} is neither an id nor a list of them",
-            right="Ids are integers or strings.",
+            f"{values!r} is neither an id nor a list of them", right="Ids are integers or strings."
         ) from None
 
 

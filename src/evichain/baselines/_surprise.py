@@ -1,13 +1,13 @@
 """What the baselines that Surprise provides share: the optional import, and its training set."""
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from pydantic import Field
 
 from evichain.baselines._base import Baseline, BaselineSettings, Learned
-from evichain.errors import SettingsError, with_extra
+from evichain.errors import require
 from evichain.kernels import Floats, Ints
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
@@ -47,26 +47,22 @@ Chosen = TypeVar("Chosen", bound=BaselineSettings)
 
 
 class SurpriseBaseline(Baseline[Chosen]):
-    """A baseline that Surprise trains."""
+    """A baseline that Surprise trains.
+
+    Attributes:
+        learned: the parts of a trained algorithm that hold the numbers it has learned.
+    """
+
+    learned: ClassVar[tuple[str, ...]]
 
     @abstractmethod
     def _algorithm(self) -> "surprise.AlgoBase":
         """The algorithm with our settings."""
 
-    @abstractmethod
-    def _size(self, algorithm: "surprise.AlgoBase") -> int:
-        """How many numbers a trained algorithm has learned."""
-
     @classmethod
     def check_installed(cls) -> None:
         """Raise an error if Surprise is not installed."""
-        try:
-            import surprise  # noqa: F401
-        except ImportError as missing:
-            raise SettingsError(
-                f"{cls.__name__} needs Surprise, which is not installed",
-                right=with_extra("baselines"),
-            ) from missing
+        require("surprise", f"{cls.__name__} needs Surprise", "baselines")
 
     def _learn(self, graph: Graph, *, progress: bool) -> Learned:
         self.check_installed()
@@ -82,12 +78,7 @@ class SurpriseBaseline(Baseline[Chosen]):
             found = (algorithm.predict(*pair, clip=False).est for pair in pairs)
             return np.fromiter(found, np.float32, len(users))
 
-        return Learned(scores, self._size(algorithm))
-
-
-def size_of(algorithm: "surprise.AlgoBase", *parts: str) -> int:
-    """How many numbers these parts of a trained algorithm hold."""
-    return sum(np.size(getattr(algorithm, part)) for part in parts)
+        return Learned(scores, sum(np.size(getattr(algorithm, part)) for part in self.learned))
 
 
 def training_set(graph: Graph) -> "surprise.Trainset":

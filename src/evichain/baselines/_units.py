@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
+from evichain.tensors import array_of
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,8 @@ def gathered(levels: Tensor, weights: Tensor, pairs: Seen) -> Tensor:
 def outer(levels: Tensor, hidden: Tensor, pairs: Seen) -> Tensor:
     """[units, K, H]: how often levels and hidden units are on together."""
     out = torch.empty(len(pairs.ptr) - 1, levels.shape[1], hidden.shape[1])
-    in_threads(
-        _outer,
-        len(pairs.ptr) - 1,
-        _plain(levels),
-        _plain(hidden),
-        pairs.cases,
-        pairs.ptr,
-        out.numpy(),
-    )
+    arrays = array_of(levels), array_of(hidden), pairs.cases, pairs.ptr, out.numpy()
+    in_threads(_outer, len(pairs.ptr) - 1, *arrays)
     return out
 
 
@@ -96,7 +90,7 @@ class _Dots(Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weights: Tensor, pairs: Seen) -> Tensor:
         out = torch.empty(len(pairs.cases), weights.shape[1])
-        arrays = _plain(hidden), _plain(weights), pairs.cases, pairs.ptr, out.numpy()
+        arrays = array_of(hidden), array_of(weights), pairs.cases, pairs.ptr, out.numpy()
         in_threads(_dots, len(pairs.ptr) - 1, *arrays)
         ctx.pairs = pairs
         ctx.save_for_backward(hidden, weights)
@@ -120,23 +114,11 @@ class _Gathered(Function):
         return None, outer(ctx.levels, grads[0], ctx.pairs), None
 
 
-def _plain(tensor: Tensor) -> Floats:
-    array: Floats = tensor.detach().contiguous().numpy()
-    return array
-
-
 def _gather(levels: Tensor, weights: Tensor, pairs: Seen) -> Tensor:
     out = torch.zeros(pairs.case_count, weights.shape[2])
     # Each thread has hidden units of its own: many units add to one case, in one fixed order.
-    in_threads(
-        _gather_columns,
-        weights.shape[2],
-        _plain(levels),
-        _plain(weights),
-        pairs.cases,
-        pairs.ptr,
-        out.numpy(),
-    )
+    arrays = array_of(levels), array_of(weights), pairs.cases, pairs.ptr, out.numpy()
+    in_threads(_gather_columns, weights.shape[2], *arrays)
     return out
 
 

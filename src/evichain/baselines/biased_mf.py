@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evichain.baselines._surprise import FactorSettings, SurpriseBaseline, size_of
+from evichain.baselines._surprise import FactorSettings, SurpriseBaseline
 
 if TYPE_CHECKING:
     import surprise
@@ -20,11 +20,9 @@ class BiasedMF(SurpriseBaseline[FactorSettings]):
     """
 
     Settings = FactorSettings
+    learned = ("bu", "bi", "pu", "qi")
 
     def _algorithm(self) -> "surprise.AlgoBase":
         from surprise import SVD
 
         return SVD(**self.settings.options)
-
-    def _size(self, algorithm: "surprise.AlgoBase") -> int:
-        return size_of(algorithm, "bu", "bi", "pu", "qi")

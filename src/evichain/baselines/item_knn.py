@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from evichain.baselines._base import BaselineSettings, Learned
-from evichain.baselines._surprise import SurpriseBaseline, size_of
+from evichain.baselines._surprise import SurpriseBaseline
 from evichain.ratings.graph import Graph
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class ItemKNN(SurpriseBaseline[ItemKNNSettings]):
     """
 
     Settings = ItemKNNSettings
+    learned = ("bu", "bi", "sim")
 
     def _learn(self, graph: Graph, *, progress: bool) -> Learned:
         if not graph.std:
@@ -51,6 +52,3 @@ class ItemKNN(SurpriseBaseline[ItemKNNSettings]):
             "shrinkage": self.settings.shrinkage,
         }
         return KNNBaseline(self.settings.neighbours, sim_options=options, verbose=False)
-
-    def _size(self, algorithm: "surprise.AlgoBase") -> int:
-        return size_of(algorithm, "bu", "bi", "sim")

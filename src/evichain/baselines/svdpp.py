@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from evichain.baselines._surprise import FactorSettings, SurpriseBaseline, size_of
+from evichain.baselines._surprise import FactorSettings, SurpriseBaseline
 
 if TYPE_CHECKING:
     import surprise
@@ -32,11 +32,9 @@ class SVDpp(SurpriseBaseline[SVDppSettings]):
     """
 
     Settings = SVDppSettings
+    learned = ("bu", "bi", "pu", "qi", "yj")
 
     def _algorithm(self) -> "surprise.AlgoBase":
         from surprise import SVDpp as Algorithm
 
         return Algorithm(**self.settings.options, cache_ratings=True)
-
-    def _size(self, algorithm: "surprise.AlgoBase") -> int:
-        return size_of(algorithm, "bu", "bi", "pu", "qi", "yj")

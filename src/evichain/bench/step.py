@@ -25,14 +25,7 @@ from evichain.recipes import Settings
 from evichain.resources import peak_bytes
 from evichain.training.memory import keep_freed_memory
 from evichain.training.prefetch import prefetched
-from evichain.training.trainer import (
-    Batch,
-    Draw,
-    draw_step,
-    loss_between,
-    loss_of,
-    make_batch,
-)
+from evichain.training.trainer import Batch, Draw, draw_step, loss_between, loss_of, make_batch
 
 _WARM_UP = 3
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import typer
 
 from evichain.cli._errors import OptionError
+from evichain.cli._options import with_options
 from evichain.cli._output import note
 
 if TYPE_CHECKING:
@@ -37,11 +37,14 @@ Columns = Annotated[
 SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Skip and count rows that are not ratings.")
 ]
-_OPTIONS = {
-    "items": (ItemsTable, None),
-    "columns": (Columns, None),
-    "skip_bad_rows": (SkipBadRows, False),
-}
+_OPTIONS = [
+    Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    for name, annotation, default in (
+        ("items", ItemsTable, None),
+        ("columns", Columns, None),
+        ("skip_bad_rows", SkipBadRows, False),
+    )
+]
 
 
 def reading_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -49,23 +52,11 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
 
     They arrive in the command's parameter `reading`, ready for `load_ratings(data, **reading)`.
     """
-    own = signature(command, eval_str=True)
-    kept = [p for name, p in own.parameters.items() if name != "reading"]
-    options = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in _OPTIONS.items()
-    ]
 
-    @wraps(command)
-    def called(**values: Any) -> None:
-        given = {option.name: values.pop(option.name) for option in options}
-        given["columns"] = parse_columns(given["columns"])
-        command(reading=given, **values)
+    def reading(given: dict[str, Any]) -> dict[str, Any]:
+        return {**given, "columns": parse_columns(given["columns"])}
 
-    parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in (*kept, *options)]
-    called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {p.name: p.annotation for p in parameters}
-    return called
+    return with_options(command, "reading", _OPTIONS, reading)
 
 
 def parse_columns(text: str | None) -> dict[str, str] | None:

@@ -1,8 +1,11 @@
 """Arguments and options that several commands share, and the layout of their help."""
 
 import math
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,6 +54,9 @@ Recipe = Annotated[
     str, typer.Option(metavar="NAME", help="A named set of settings; * below: fitted to the data.")
 ]
 
+IncludeSeen = Annotated[
+    bool, typer.Option("--include-seen", help="Also items that the user has rated.")
+]
 Rated = Annotated[
     list[str] | None,
     typer.Option(
@@ -82,6 +88,28 @@ def group(help: str) -> typer.Typer:
 def single() -> typer.Typer:
     """A command without subcommands."""
     return typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+def with_options(
+    verb: Callable[..., None],
+    parameter: str,
+    options: Iterable[Parameter],
+    made: Callable[[dict[str, Any]], Any],
+) -> Callable[..., None]:
+    """Give a verb further options; what `made` makes of them arrives in its `parameter`."""
+    own = signature(verb, eval_str=True)
+    kept = [p for name, p in own.parameters.items() if name != parameter]
+    added = list(options)
+
+    @wraps(verb)
+    def called(**values: Any) -> None:
+        given = {option.name: values.pop(option.name) for option in added}
+        verb(**{parameter: made(given)}, **values)
+
+    parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in (*kept, *added)]
+    called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in parameters}
+    return called
 
 
 def parse_ratings(rated: list[str] | None) -> list[tuple[str, float]]:

@@ -68,12 +68,7 @@ def no_scores() -> dict[str, Any]:
 
 
 def measure_scores(
-    model: "Tested",
-    test: "Ratings",
-    split: str | None,
-    *,
-    top: int = 10,
-    by_known: bool = False,
+    model: "Tested", test: "Ratings", split: str | None, *, top: int = 10, by_known: bool = False
 ) -> dict[str, Any]:
     """The figures of a model and of the references, which learn from the same ratings.
 

@@ -1,7 +1,6 @@
 """An option for every setting, made from the settings themselves so that none is forgotten."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import wraps
 from inspect import Parameter, signature
 from typing import Annotated, Any
 
@@ -9,6 +8,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from evichain.cli._errors import OptionError
+from evichain.cli._options import with_options
 from evichain.recipes import ADAPTIVE, PARTS, RECIPES
 
 Changes = Mapping[str, Any]
@@ -37,26 +37,19 @@ def settings_options(
     Args:
         without: settings that make no sense for the verb, and get no option.
     """
-    own = signature(verb, eval_str=True)
-    kept = [p for name, p in own.parameters.items() if name != "settings"]
-    taken = {p.name for p in kept} | set(without)
-    options = [_parameter("set_", Assignments), *_options(taken)]
+    taken = signature(verb).parameters.keys() | set(without)
 
-    @wraps(verb)
-    def called(**values: Any) -> None:
-        given = {o.name: values.pop(o.name) for o in options}
+    def chosen(given: dict[str, Any]) -> Changes:
         named = assigned(given.pop("set_"))
         changes = {name: value for name, value in given.items() if value is not None}
         twice = sorted(changes.keys() & named.keys())
         if twice:
             option = f"--{twice[0].replace('_', '-')}"
             raise OptionError(f"{twice[0]} is given twice", right=f"Use --set or {option}.")
-        verb(settings=changes | named, **values)
+        return changes | named
 
-    parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in (*kept, *options)]
-    called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {p.name: p.annotation for p in parameters}
-    return called
+    options = [_parameter("set_", Assignments), *_options(taken)]
+    return with_options(verb, "settings", options, chosen)
 
 
 def _options(taken: set[str]) -> Iterator[Parameter]:

@@ -69,11 +69,7 @@ def step(
     if json:
         print_json({**found, "settings": chosen.model_dump()})
         return
-    shown = {key.replace("_", " "): value for key, value in found.items()}
-    for key in ("load_peak_bytes", "graph_peak_bytes", "step_peak_bytes", "peak_bytes"):
-        if found[key]:
-            shown[key.replace("_", " ")] = format_size(found[key])
-    print_facts("A training step", shown)
+    print_facts("A training step", _shown(found))
 
 
 @verb.command(epilog=examples("evichain bench embed --data ml-1m --json"))
@@ -99,10 +95,7 @@ def embed(
     if json:
         print_json({**found, "settings": chosen.model_dump()})
         return
-    shown = {key.replace("_", " "): value for key, value in found.items()}
-    if found["peak_bytes"]:
-        shown["peak bytes"] = format_size(found["peak_bytes"])
-    print_facts("All embeddings", shown)
+    print_facts("All embeddings", _shown(found))
 
 
 @verb.command(
@@ -179,11 +172,19 @@ def serve(
     if json:
         print_json(found)
         return
-    shown = {key.replace("_", " "): value for key, value in found.items()}
-    if found["server_peak_bytes"]:
-        shown["server peak bytes"] = format_size(found["server_peak_bytes"])
+    shown = _shown(found)
     for kind, figures in found["kinds"].items():
         name = kind.replace("_", " ")
         shown |= {f"{name}, {key.replace('_', ' ')}": value for key, value in figures.items()}
     del shown["kinds"], shown["errors by status"]
     print_facts("The service under load", shown)
+
+
+def _shown(found: dict[str, Any]) -> dict[str, Any]:
+    """The figures by what they are called, peaks of memory with a unit."""
+    return {
+        name.replace("_", " "): format_size(value)
+        if name.endswith("peak_bytes") and value
+        else value
+        for name, value in found.items()
+    }

@@ -29,17 +29,9 @@ def list_(json: Json = False) -> None:
 
     here = {name: is_fetched(name) for name in CATALOGUE}
     if json:
+        shown = ("name", "title", "about", "ratings", "users", "items", "splits")
         known = [
-            {
-                "name": one.name,
-                "title": one.title,
-                "about": one.about,
-                "ratings": one.ratings,
-                "users": one.users,
-                "items": one.items,
-                "splits": one.splits,
-                "fetched": here[one.name],
-            }
+            {**{name: getattr(one, name) for name in shown}, "fetched": here[one.name]}
             for one in CATALOGUE.values()
         ]
         print_json({"datasets": known, "cache": cache_folder()})

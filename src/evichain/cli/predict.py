@@ -111,13 +111,7 @@ def _print(found: "Prediction") -> None:
 
 
 def _predict_file(
-    model: Path,
-    pairs: Path,
-    out: Path | None,
-    reading: dict[str, Any],
-    *,
-    force: bool,
-    json: bool,
+    model: Path, pairs: Path, out: Path | None, reading: dict[str, Any], *, force: bool, json: bool
 ) -> None:
     if out is not None:
         table_suffix(out)

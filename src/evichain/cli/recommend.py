@@ -9,6 +9,7 @@ from evichain.cli._errors import OptionError
 from evichain.cli._files import check_free, replacing
 from evichain.cli._options import (
     Force,
+    IncludeSeen,
     Json,
     Model,
     Rated,
@@ -43,9 +44,7 @@ def recommend(
     n: Annotated[
         int, typer.Option("-n", "--count", metavar="N", min=1, help="How many items.")
     ] = 10,
-    include_seen: Annotated[
-        bool, typer.Option("--include-seen", help="Also items that the user has rated.")
-    ] = False,
+    include_seen: IncludeSeen = False,
     rated: Rated = None,
     without: Without = None,
     reasons: Annotated[

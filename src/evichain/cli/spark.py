@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from evichain.cli._errors import OptionError, OutputError
 from evichain.cli._files import check_parent
-from evichain.cli._options import Force, Json, Model, examples, group
+from evichain.cli._options import Force, IncludeSeen, Json, Model, examples, group, with_options
 from evichain.cli._output import note, print_json
 from evichain.spark.outputs import is_ours, names_anywhere, names_here
 
@@ -60,128 +61,30 @@ Blocking = Annotated[
 ]
 
 
-@verb.command(
-    epilog=examples(
-        "evichain spark embed model ratings.parquet --out embeddings",
-        "evichain spark embed model hdfs:///ratings --out hdfs:///embeddings --master yarn",
-        "evichain spark embed model table:films.ratings --out embeddings --blocks 500",
-    )
-)
-def embed(
-    model: Model,
-    ratings: Ratings,
-    out: Out,
-    master: Master = None,
-    conf: Conf = None,
-    blocks: Blocks = None,
-    cycle_blocking: Blocking = True,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Write the embeddings of all users and items, as PATH/users and PATH/items."""
-    job = _Job("Embedding", model, ratings, out, master, conf or [], blocks, cycle_blocking, force)
-
-    def made(bulk: "Bulk") -> "dict[str, DataFrame]":
-        from evichain.ratings.side import Side
-        from evichain.spark.vectors import vectors
-
-        return {f"{side.noun}s": vectors(bulk, side) for side in Side}
-
-    job.run(made, json=json)
-
-
-@verb.command(
-    epilog=examples(
-        "evichain spark score model ratings.parquet --pairs pairs.parquet --out estimates"
-    )
-)
-def score(
-    model: Model,
-    ratings: Ratings,
-    pairs: Annotated[
-        str,
-        typer.Option(
-            metavar="PATH", help="The pairs, user_id and item_id: Parquet, or table:NAME."
-        ),
-    ],
-    out: Out,
-    master: Master = None,
-    conf: Conf = None,
-    blocks: Blocks = None,
-    cycle_blocking: Blocking = True,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Predict what users would rate items, for a table of pairs."""
-    from evichain.spark.addresses import check_parquet
-
-    check_parquet(pairs, ratings=False)
-    job = _Job(
-        "Scoring", model, ratings, out, master, conf or [], blocks, cycle_blocking, force, pairs
-    )
-
-    def made(bulk: "Bulk") -> "dict[str, DataFrame]":
-        from evichain.spark.scores import scores
-        from evichain.spark.source import read_pairs
-
-        return {"predictions": scores(bulk, read_pairs(bulk.source.frame.sparkSession, pairs))}
-
-    job.run(made, json=json)
-
-
-@verb.command(
-    epilog=examples(
-        "evichain spark recommend model ratings.parquet -n 20 --out lists",
-        "evichain spark recommend model ratings.parquet --out lists --master spark://host:7077",
-    )
-)
-def recommend(
-    model: Model,
-    ratings: Ratings,
-    out: Out,
-    n: Annotated[
-        int, typer.Option("-n", "--count", metavar="N", min=1, help="How many items a user.")
-    ] = 10,
-    include_seen: Annotated[
-        bool, typer.Option("--include-seen", help="Also items that the user has rated.")
-    ] = False,
-    master: Master = None,
-    conf: Conf = None,
-    blocks: Blocks = None,
-    cycle_blocking: Blocking = True,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Write the best items for every user."""
-    job = _Job("Listing", model, ratings, out, master, conf or [], blocks, cycle_blocking, force)
-
-    def made(bulk: "Bulk") -> "dict[str, DataFrame]":
-        from evichain.spark.lists import lists
-
-        return {"recommendations": lists(bulk, n, exclude_seen=not include_seen)}
-
-    job.run(made, json=json)
-
-
 @dataclass(frozen=True)
 class _Job:
     """The options that all three verbs share, and the steps they share."""
 
-    doing: str
-    model: Path
-    ratings: str
-    out: str
-    master: str | None
-    conf: list[str]
-    blocks: int | None
-    cycle_blocking: bool
-    force: bool
-    pairs: str | None = None
+    model: Model
+    ratings: Ratings
+    out: Out
+    master: Master = None
+    conf: Conf = None
+    blocks: Blocks = None
+    cycle_blocking: Blocking = True
+    force: Force = False
+    json: Json = False
 
-    def run(self, made: "Callable[[Bulk], dict[str, DataFrame]]", *, json: bool) -> None:
-        """Write the result of a bulk job, and print its size."""
-        settings = _settings(self.conf)
-        self._check_apart()
+    def run(
+        self, doing: str, made: "Callable[[Bulk], dict[str, DataFrame]]", pairs: str | None = None
+    ) -> None:
+        """Write the result of a bulk job, and print its size.
+
+        Args:
+            pairs: a second input, beside the ratings.
+        """
+        settings = _settings(self.conf or [])
+        self._check_apart(pairs)
         output = self._output()
         from evichain.spark.addresses import check_parquet
         from evichain.spark.faults import check_installed, spark_explained
@@ -199,7 +102,7 @@ class _Job:
 
             started, written = time.monotonic(), {}
             with (
-                watching(spark, self.doing),
+                watching(spark, doing),
                 spark_explained("Spark gave the job up"),
                 closing(
                     Bulk.over(read_source(spark, self.ratings), shared, blocks=self.blocks)
@@ -214,18 +117,18 @@ class _Job:
                     frame.write.mode(mode).parquet(folder)
                     written[name] = spark.read.parquet(folder).count()
             seconds = round(time.monotonic() - started, 3)
-        if json:
+        if self.json:
             counts = {"ratings": bulk.source.ratings, "blocks": bulk.blocks, **written}
             print_json({"written": self.out, **counts, "seconds": seconds})
         else:
             counted = ", ".join(f"{count:,} {name}" for name, count in written.items())
             note(f"{self.out}: {counted}, from {bulk.source.ratings:,} ratings")
 
-    def _check_apart(self) -> None:
+    def _check_apart(self, pairs: str | None) -> None:
         """Refuse an output that overlaps an input, which would be deleted before it is read."""
         from evichain.spark.addresses import overlap
 
-        for source in (self.ratings, self.pairs):
+        for source in (self.ratings, pairs):
             if source is not None and overlap(self.out, source):
                 raise OutputError(
                     f"overlaps {source}, which is an input",
@@ -253,6 +156,85 @@ class _Job:
                 where=self.out,
                 right="Give another name, or remove it yourself.",
             )
+
+
+def bulk_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options of a job, which arrives in its parameter `job`."""
+    options = signature(_Job).parameters.values()
+    return with_options(verb, "job", options, lambda given: _Job(**given))
+
+
+@verb.command(
+    epilog=examples(
+        "evichain spark embed model ratings.parquet --out embeddings",
+        "evichain spark embed model hdfs:///ratings --out hdfs:///embeddings --master yarn",
+        "evichain spark embed model table:films.ratings --out embeddings --blocks 500",
+    )
+)
+@bulk_options
+def embed(job: _Job) -> None:
+    """Write the embeddings of all users and items, as PATH/users and PATH/items."""
+
+    def made(bulk: "Bulk") -> "dict[str, DataFrame]":
+        from evichain.ratings.side import Side
+        from evichain.spark.vectors import vectors
+
+        return {f"{side.noun}s": vectors(bulk, side) for side in Side}
+
+    job.run("Embedding", made)
+
+
+@verb.command(
+    epilog=examples(
+        "evichain spark score model ratings.parquet --pairs pairs.parquet --out estimates"
+    )
+)
+@bulk_options
+def score(
+    job: _Job,
+    pairs: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH", help="The pairs, user_id and item_id: Parquet, or table:NAME."
+        ),
+    ],
+) -> None:
+    """Predict what users would rate items, for a table of pairs."""
+    from evichain.spark.addresses import check_parquet
+
+    check_parquet(pairs, ratings=False)
+
+    def made(bulk: "Bulk") -> "dict[str, DataFrame]":
+        from evichain.spark.scores import scores
+        from evichain.spark.source import read_pairs
+
+        return {"predictions": scores(bulk, read_pairs(bulk.source.frame.sparkSession, pairs))}
+
+    job.run("Scoring", made, pairs)
+
+
+@verb.command(
+    epilog=examples(
+        "evichain spark recommend model ratings.parquet -n 20 --out lists",
+        "evichain spark recommend model ratings.parquet --out lists --master spark://host:7077",
+    )
+)
+@bulk_options
+def recommend(
+    job: _Job,
+    n: Annotated[
+        int, typer.Option("-n", "--count", metavar="N", min=1, help="How many items a user.")
+    ] = 10,
+    include_seen: IncludeSeen = False,
+) -> None:
+    """Write the best items for every user."""
+
+    def made(bulk: "Bulk") -> "dict[str, DataFrame]":
+        from evichain.spark.lists import lists
+
+        return {"recommendations": lists(bulk, n, exclude_seen=not include_seen)}
+
+    job.run("Listing", made)
 
 
 def _settings(given: list[str]) -> dict[str, str]:

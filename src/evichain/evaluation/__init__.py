@@ -9,20 +9,8 @@
 2.0
 """
 
-from evichain.evaluation.evaluating import (
-    Evaluation,
-    KnownGroup,
-    evaluate,
-    list_metrics,
-)
+from evichain.evaluation.evaluating import Evaluation, KnownGroup, evaluate, list_metrics
 from evichain.evaluation.list_quality import ListMetrics
 from evichain.evaluation.prediction_errors import ErrorMetrics
 
-__all__ = [
-    "ErrorMetrics",
-    "Evaluation",
-    "KnownGroup",
-    "ListMetrics",
-    "evaluate",
-    "list_metrics",
-]
+__all__ = ["ErrorMetrics", "Evaluation", "KnownGroup", "ListMetrics", "evaluate", "list_metrics"]

@@ -6,7 +6,8 @@ different one for each requester, and never requests its own requester.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 
 import numpy as np
 
@@ -32,12 +33,7 @@ class Counters:
     cache_hits: int = 0
 
     def __add__(self, other: "Counters") -> "Counters":
-        return Counters(
-            self.requests + other.requests,
-            self.generated + other.generated,
-            self.failed + other.failed,
-            self.cache_hits + other.cache_hits,
-        )
+        return Counters(*map(add, astuple(self), astuple(other)))
 
 
 def count(

@@ -46,7 +46,7 @@ def requested(
 ) -> tuple[Frontier, Ints]:
     """The frontier of requests at a depth, and the reference of each request."""
     refs = np.empty(len(entities), np.int32)
-    found = _intern_all(entities, pool.sides[side].slot, policy.stored(depth), refs)
+    found = _intern_all(entities, pool.sides[side].slot, policy.stored(depth), False, refs)
     return Frontier(*found), refs
 
 
@@ -123,21 +123,27 @@ def intern(keys: Longs, numbers: Ints, key: Int, fresh: int) -> Int:
 
 
 @kernel
-def _intern_all(entities: Ints, slot: Ints, stored: bool, refs: Ints) -> tuple[Ints, Ints]:
+def _intern_all(
+    entities: Ints, slot: Ints, stored: bool, bottom: bool, refs: Ints
+) -> tuple[Ints, Ints]:
+    """Write the reference of each entity; returns the distinct prototypes and other entities.
+
+    At the bottom there are only prototypes.
+    """
     keys, numbers = table_for(min(len(entities), len(slot)), len(slot))
     prototypes = np.empty(len(entities), np.int32)
     others = np.empty(len(entities), np.int32)
     p = n = 0
     for i in range(len(entities)):
         entity = entities[i]
-        if entity == UNKNOWN:
-            refs[i] = NO_REFERENCE
-        elif stored and slot[entity] >= 0:
+        if entity != UNKNOWN and stored and slot[entity] >= 0:
             number = intern(keys, numbers, entity, p)
             refs[i] = -1 - number
             if number == p:
                 prototypes[p] = slot[entity]
                 p += 1
+        elif entity == UNKNOWN or bottom:
+            refs[i] = NO_REFERENCE
         else:
             number = intern(keys, numbers, entity, n)
             refs[i] = number
@@ -210,24 +216,6 @@ def _expand(
             edges += 1
         ptr[i + 1] = edges
     entity, value = entity[:edges].copy(), value[:edges].copy()
-
     ref = np.empty(edges, np.int32)
-    keys, numbers = table_for(min(edges, len(slot)), len(slot))
-    prototypes, others = np.empty(edges, np.int32), np.empty(edges, np.int32)
-    p = n = 0
-    for e in range(edges):
-        if stored and slot[entity[e]] >= 0:
-            number = intern(keys, numbers, entity[e], p)
-            ref[e] = -1 - number
-            if number == p:
-                prototypes[p] = slot[entity[e]]
-                p += 1
-        elif bottom:
-            ref[e] = NO_REFERENCE
-        else:
-            number = intern(keys, numbers, entity[e], n)
-            ref[e] = number
-            if number == n:
-                others[n] = entity[e]
-                n += 1
-    return ptr, ref, entity, value, prototypes[:p].copy(), others[:n].copy()
+    prototypes, others = _intern_all(entity, slot, stored, bottom, ref)
+    return ptr, ref, entity, value, prototypes, others

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from evichain.evaluation import evaluate
-from evichain.experiments.drawing import COLOURS, MUTED, by_data
+from evichain.experiments.drawing import COLOURS, MUTED, by_data, legend_below, note_beside
 from evichain.experiments.experiment import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
-from evichain.experiments.sources import Source
+from evichain.experiments.sources import Source, of_users
 from evichain.experiments.systems import (
     IN_BRACKETS,
     NAMES,
@@ -20,7 +18,6 @@ from evichain.experiments.systems import (
     settings_of,
 )
 from evichain.ratings.splits import Split, cold_split
-from evichain.ratings.table import Ratings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,7 +91,7 @@ def _measure(
     split = cold_split(source.ratings(), count, left, seed)
     assert split.cold is not None
     model = make_system(system, source, seed).fit(split.train, progress=progress)
-    cold = _of(split.test, split.cold)
+    cold = of_users(split.test, split.cold)
     scale = scale_of(split.train)
     found = evaluate(model, split.test, n=0, scale=scale)
     of_cold = evaluate(model, cold, n=0, scale=scale) if len(cold) else None
@@ -111,11 +108,6 @@ def _measure(
         "parameters": model.parameter_count,
         "settings": model.settings.model_dump(),
     }
-
-
-def _of(test: Ratings, users: pl.Series) -> Ratings:
-    """The test ratings of some users."""
-    return test.take(test.frame.select(pl.col("user_id").is_in(users.implode())).to_series())
 
 
 def _grid(results: Results, prefix: str, title: str) -> Table:
@@ -152,17 +144,7 @@ def _draw(results: Results, figure: "Figure") -> None:
                 axes.plot(x, y, style, markersize=5, color=COLOURS[system], label=label)
         mean = of_data.mean("mean_rmse")
         axes.axhline(mean, color=COLOURS["mean"], linewidth=1, linestyle="-.")
-        axes.annotate(
-            NAMES["mean"],
-            (0, mean),
-            xytext=(2, -11),
-            textcoords="offset points",
-            color=MUTED,
-            fontsize=8,
-        )
+        note_beside(axes, NAMES["mean"], (0, mean), (2, -11), color=MUTED, fontsize=8)
         axes.set_xlabel("cold users, N_c")
         axes.set_ylabel("test RMSE, all users")
-    legend = figure.axes[0].get_legend_handles_labels()
-    figure.legend(
-        *legend, loc="outside lower center", ncols=len(SYSTEMS), fontsize=8, handlelength=3
-    )
+    legend_below(figure, len(SYSTEMS), fontsize=8, handlelength=3)

@@ -12,7 +12,14 @@ import numpy as np
 import torch
 
 from evichain.evidence.pool import Pool
-from evichain.experiments.drawing import COLOURS, MUTED, by_data, plain_numbers
+from evichain.experiments.drawing import (
+    COLOURS,
+    MUTED,
+    by_data,
+    legend_below,
+    note_beside,
+    plain_numbers,
+)
 from evichain.experiments.experiment import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
@@ -239,16 +246,9 @@ def _draw(results: Results, figure: "Figure") -> None:
                 axes.plot(step, height, "o", color=colour, markersize=5)
                 # The lowest curve has room below it only.
                 away = -15 if system == "plus" else 7
-                axes.annotate(
-                    str(step),
-                    (step, height),
-                    xytext=(0, away),
-                    textcoords="offset points",
-                    ha="center",
-                    color=colour,
-                    fontweight="bold",
-                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
-                )
+                box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.85}
+                style = {"ha": "center", "color": colour, "fontweight": "bold", "bbox": box}
+                note_beside(axes, str(step), (step, height), (0, away), **style)
         threshold = of_data.cells[0]["threshold"]
         axes.axhline(threshold, color=MUTED, linewidth=1, linestyle=":")
         paper = PAPER_PMF.get(of_data.cells[0]["paper_name"])
@@ -259,20 +259,12 @@ def _draw(results: Results, figure: "Figure") -> None:
             ):
                 colour = COLOURS[system]
                 axes.plot(step, 0.6 * threshold, "|", color=colour, markersize=12, mew=2)
-                axes.annotate(
-                    f"the paper: {iteration}",
-                    (step, 0.6 * threshold),
-                    xytext=(0, -16),
-                    textcoords="offset points",
-                    ha="center",
-                    color=colour,
-                    fontsize=8,
-                )
+                said, at = f"the paper: {iteration}", (step, 0.6 * threshold)
+                note_beside(axes, said, at, (0, -16), ha="center", color=colour, fontsize=8)
         axes.set_ylim(0.35 * threshold, 3.9 * threshold)
         axes.margins(x=0.08)
         axes.set_xscale("log")
         plain_numbers(axes, "x")
         axes.set_xlabel("iteration")
         axes.set_ylabel("RMSE on the held-out fifth")
-    legend = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*legend, loc="outside lower center", ncols=2)
+    legend_below(figure, 2)

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evichain.atomic_write import write_file_atomically
-from evichain.errors import SettingsError, with_extra
 from evichain.experiments.experiment import Results
 from evichain.experiments.report import QUICK_RUN, Report
 
@@ -49,17 +48,6 @@ _STYLE = {
 }
 
 
-def check_installed() -> None:
-    """Raise an error if pictures cannot be drawn, before any work is done."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as missing:
-        raise SettingsError(
-            "pictures need Matplotlib, which is not installed",
-            right=with_extra("paper"),
-        ) from missing
-
-
 def save_png(report: Report, path: Path, *, quick: bool = False) -> None:
     """Draw the picture of a report; that of a quick run says so, wherever it is shown."""
     import matplotlib
@@ -90,6 +78,20 @@ def panels(figure: "FigureBase", titles: Sequence[str]) -> "list[Axes]":
     for axes, title in zip(row, titles, strict=True):
         axes.set_title(title)
     return list(row)
+
+
+def note_beside(
+    axes: "Axes", text: str, point: tuple[float, float], away: tuple[float, float], **style: Any
+) -> None:
+    """Write a text so many dots away from a point."""
+    axes.annotate(text, point, xytext=away, textcoords="offset points", **style)
+
+
+def legend_below(figure: "Figure", columns: int | None = None, **style: Any) -> None:
+    """The legend of the first axes, below all; in one row, unless the columns are given."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    ncols = columns or len(handles)
+    figure.legend(handles, labels, loc="outside lower center", ncols=ncols, **style)
 
 
 def plain_numbers(axes: "Axes", which: str = "y") -> None:

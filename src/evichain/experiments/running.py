@@ -18,9 +18,9 @@ import torch
 
 from evichain import __version__
 from evichain.atomic_write import write_file_atomically
-from evichain.errors import SettingsError, SplitError, cause_of
+from evichain.errors import SettingsError, SplitError, reported_as, require
 from evichain.experiments import make_experiment
-from evichain.experiments.drawing import check_installed, save_png
+from evichain.experiments.drawing import save_png
 from evichain.experiments.experiment import Cell, Experiment, Measured, Request, Results, key_of
 from evichain.experiments.report import markdown
 from evichain.experiments.systems import check_system
@@ -49,7 +49,7 @@ class Outcome:
 def check_request(names: Iterable[str], request: Request) -> None:
     """Raise an error, before hours of work, for missing libraries, impossible splits and misspelled
     systems."""
-    check_installed()
+    require("matplotlib", "pictures need Matplotlib", "paper")
     experiments = {name: make_experiment(name) for name in names}
     for experiment in experiments.values():
         for system in filter(request.asks_for, experiment.systems):
@@ -98,14 +98,9 @@ def run(
     experiment = make_experiment(name)
     check_request([name], request)
     kept = out / "cells" / name
-    try:
+    right = "Name a folder that can be written to."
+    with reported_as(SettingsError, "results cannot be kept here", out, right):
         kept.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError(
-            f"results cannot be kept here ({cause_of(error)})",
-            where=str(out),
-            right="Name a folder that can be written to.",
-        ) from error
     cells = list(experiment.cells(request))
     for cell in cells if anew else ():
         if request.asks_for(cell.system):

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evichain.bench import bench_step
-from evichain.experiments.drawing import COLOURS, REPORTED, panels, plain_numbers
+from evichain.experiments.drawing import COLOURS, REPORTED, legend_below, panels, plain_numbers
 from evichain.experiments.experiment import Cell, Experiment, Request, Results
 from evichain.experiments.report import Report, Table, Value
 from evichain.experiments.sources import Source
@@ -178,5 +178,4 @@ def _draw(results: Results, figure: "Figure") -> None:
         plain_numbers(axes, "x")
         plain_numbers(axes)
         axes.set_xlabel("ratings")
-    legend = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*legend, loc="outside lower center", ncols=len(legend[0]))
+    legend_below(figure)

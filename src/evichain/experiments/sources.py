@@ -127,9 +127,12 @@ def _sample_of_users(ratings: Ratings, share: float) -> Ratings:
     users = ratings.frame["user_id"].unique().sort()
     count = max(1, round(len(users) * share))
     drawn = np.random.default_rng(0).choice(len(users), count, replace=False)
-    kept = users.gather(np.sort(drawn))
-    mask = ratings.frame.select(pl.col("user_id").is_in(kept.implode())).to_series()
-    return ratings.take(mask)
+    return of_users(ratings, users.gather(np.sort(drawn)))
+
+
+def of_users(ratings: Ratings, users: pl.Series) -> Ratings:
+    """The ratings of some users."""
+    return ratings.take(ratings.frame.select(pl.col("user_id").is_in(users.implode())).to_series())
 
 
 @lru_cache(maxsize=16)

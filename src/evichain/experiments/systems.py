@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from evichain.baselines import BASELINES, baseline_class, make_baseline
+from evichain.evaluation.errors import root_mean_square
 from evichain.experiments.sources import PAPER_SETTINGS, Source
 from evichain.protocol import Recommender
 from evichain.ratings.scale import Scale
@@ -128,8 +129,7 @@ def mean_rmse(train: Ratings, test: Ratings) -> float:
     >>> mean_rmse(train, test)
     2.0
     """
-    wrong = test.frame["rating"].to_numpy().astype(np.float64) - train.mean
-    return float(np.sqrt(np.mean(np.square(wrong))))
+    return root_mean_square(test.frame["rating"].to_numpy().astype(np.float64) - train.mean)
 
 
 def scale_of(train: Ratings) -> Scale:

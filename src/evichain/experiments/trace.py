@@ -4,7 +4,7 @@ The pair is taken, not chosen for its looks: the first of the test ratings of wh
 a prototype and whose user has evidence that had to be generated in turn.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,7 @@ FILM = "Babe (1995)"
 _PIECES, _DEPTH = 3, 2
 _INCHES = 1 / 78
 _CARD, _CARD_GAP = 110.0, 120.0
+_CENTRED: Mapping[str, Any] = {"ha": "center", "va": "center"}
 
 
 class TraceFigure(Experiment):
@@ -213,19 +214,9 @@ def _draw_tree(axes: "Axes", trace: Trace, layout: TreeLayout) -> None:
     )
     axes.add_patch(box)
     centre = card + _CARD / 2
-    axes.text(
-        centre,
-        middle - 8,
-        f"{trace.estimate:.2f}",
-        ha="center",
-        va="center",
-        color=marks.WHITE,
-        fontsize=17,
-        fontweight="bold",
-    )
-    axes.text(
-        centre, middle + 18, "estimate", ha="center", va="center", color="#d5d9e6", fontsize=8
-    )
+    bold = {"color": marks.WHITE, "fontsize": 17, "fontweight": "bold", **_CENTRED}
+    axes.text(centre, middle - 8, f"{trace.estimate:.2f}", **bold)
+    axes.text(centre, middle + 18, "estimate", color="#d5d9e6", fontsize=8, **_CENTRED)
 
 
 def _draw_node(axes: "Axes", node: Node) -> None:
@@ -249,7 +240,7 @@ def _draw_node(axes: "Axes", node: Node) -> None:
     axes.add_patch(box)
     colour = marks.WHITE if piece.prototype else marks.DARK[piece.side]
     x = (node.left + node.right) / 2
-    axes.text(x, node.y, node.label, ha="center", va="center", color=colour, fontsize=8.5)
+    axes.text(x, node.y, node.label, color=colour, fontsize=8.5, **_CENTRED)
 
 
 def _draw_edge(

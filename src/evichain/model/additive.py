@@ -7,7 +7,7 @@ evidence, `(J' w / n) v`, and what its rating brings by itself; and v is a mean 
 again. The estimate is a product of two embeddings, of which each is credited with half.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from evichain.evidence.trace import Piece, Trace
 from evichain.model.chain import Chain
-from evichain.model.evidence_source import EvidenceSource
+from evichain.model.evidence_source import EvidenceSource, bare_piece
 from evichain.model.mean import MeanGenerator
 from evichain.ratings.side import Side
 
@@ -54,24 +54,11 @@ class _AdditiveTracer:
         own: float,
     ) -> Piece:
         """The piece at a position, whose embedding v brings `weight @ v`."""
-        identifier, title, prototype = self.source.who(side, depth, position)
-        shown: tuple[Piece, ...] = ()
-        others, rest = 0, 0.0
-        if not prototype:
-            shown, others, rest = self._evidence(side, depth, position, weight)
-        return Piece(
-            side=side,
-            id=identifier,
-            title=title,
-            depth=depth,
-            rating=rating,
-            prototype=prototype,
-            contribution=contribution,
-            own=contribution if prototype else own,
-            pieces=shown,
-            others=others,
-            others_contribution=rest,
-        )
+        piece = bare_piece(self.source, side, depth, position, rating, contribution)
+        if piece.prototype:
+            return replace(piece, own=contribution)
+        shown, others, rest = self._evidence(side, depth, position, weight)
+        return replace(piece, own=own, pieces=shown, others=others, others_contribution=rest)
 
     def _evidence(
         self, side: Side, depth: int, position: int, weight: Tensor

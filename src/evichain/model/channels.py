@@ -102,12 +102,7 @@ class ChannelGenerator(Generator):
         return total / (count + self.log_shrinkage[0].exp())
 
     def compose(
-        self,
-        own: Tensor,
-        count: Tensor,
-        squares: Tensor,
-        solved: Tensor,
-        presence: Tensor,
+        self, own: Tensor, count: Tensor, squares: Tensor, solved: Tensor, presence: Tensor
     ) -> Tensor:
         """Rows from their sums over evidence."""
         shrunken = (count + self.log_shrinkage[1].exp()).unsqueeze(1)
@@ -115,13 +110,6 @@ class ChannelGenerator(Generator):
         # Scaled to about zero mean and unit size.
         spread, scarcity = 2 * spread.log(), (count + 1) ** -0.5
         features = (2 * own, (torch.log1p(count) - 4) / 2, spread, scarcity)
-        gathered = torch.cat(
-            [
-                solved,
-                3 * presence / shrunken,
-                torch.stack(features, dim=1),
-            ],
-            dim=1,
-        )
+        gathered = torch.cat([solved, 3 * presence / shrunken, torch.stack(features, dim=1)], dim=1)
         state = self.direct(gathered) + self.last(torch.relu(self.hidden(gathered)))
         return torch.cat([state, torch.stack([spread, scarcity, own], dim=1)], dim=1)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from evichain.evidence.plan import Plan
 from evichain.evidence.pool import Pool
+from evichain.evidence.trace import Piece
 from evichain.kernels import Floats, Ints
 from evichain.ratings.ids import Id
 from evichain.ratings.scale import Scale
@@ -37,6 +38,19 @@ class EvidenceSource(Protocol):
     def who(self, side: Side, depth: int, position: int) -> tuple[Id, str, bool]:
         """The id and the title of an embedding's entity, and whether the embedding is stored."""
         ...
+
+
+def bare_piece(
+    source: EvidenceSource,
+    side: Side,
+    depth: int,
+    position: int,
+    rating: float | None,
+    contribution: float,
+) -> Piece:
+    """The piece at a position, without its evidence."""
+    identifier, title, prototype = source.who(side, depth, position)
+    return Piece(side, identifier, title, depth, rating, prototype, contribution)
 
 
 @dataclass(frozen=True)

@@ -93,21 +93,9 @@ class FoldIn:
         rows = np.zeros((count, padded(size)), np.float32)
         rows[:, :size] = keys
         plain, out = np.empty((2, 1, padded(size)), np.float32)
-        factorize_and_solve(
-            0,
-            1,
-            rows,
-            nothing,
-            nothing[:1],
-            padded_ridge(self.weights["ridge"]),
-            np.array([0, count]),
-            every,
-            every,
-            targets,
-            np.empty((0, factor_size(size)), np.float32),
-            plain,
-            np.empty(1, np.float32),
-            out,
-        )
+        given = rows, nothing, nothing[:1], padded_ridge(self.weights["ridge"])
+        links = np.array([0, count]), every, every, targets
+        factors, squares = np.empty((0, factor_size(size)), np.float32), np.empty(1, np.float32)
+        factorize_and_solve(0, 1, *given, *links, factors, plain, squares, out)
         solved: Floats = out[0, :size]
         return solved

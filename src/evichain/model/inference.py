@@ -1,7 +1,8 @@
 """Inference: the output of the head for entities of one side, and estimates for pairs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,25 +47,22 @@ class HeadOutput:
 
     def take(self, indices: Ints | Longs) -> "HeadOutput":
         """The output of some of these entities."""
-        return HeadOutput(
-            self.vectors[indices],
-            self.embeddings[indices],
-            None if self.log_stds is None else self.log_stds[indices],
-            self.has_embedding[indices],
-            self.answerable[indices],
-        )
+        return self.mapped(lambda own: own[indices])
 
     @staticmethod
     def joined(parts: "Sequence[HeadOutput]") -> "HeadOutput":
         """Several outputs as one."""
-        log_stds = [part.log_stds for part in parts if part.log_stds is not None]
-        return HeadOutput(
-            np.concatenate([part.vectors for part in parts]),
-            np.concatenate([part.embeddings for part in parts]),
-            np.concatenate(log_stds) if log_stds else None,
-            np.concatenate([part.has_embedding for part in parts]),
-            np.concatenate([part.answerable for part in parts]),
-        )
+        first, *others = parts
+        return first.mapped(lambda *arrays: np.concatenate(arrays), *others)
+
+    def mapped(self, function: Callable[..., Any], *others: "HeadOutput") -> "HeadOutput":
+        """The output with each array replaced by a function of it and the others' arrays."""
+        arrays = {name: own for name, own in vars(self).items() if own is not None}
+        changed = {
+            name: function(own, *(getattr(other, name) for other in others))
+            for name, own in arrays.items()
+        }
+        return replace(self, **changed)
 
 
 def head_outputs(
@@ -111,7 +109,7 @@ def estimates(
 
 
 def paired(
-    chain: Chain, scale: Scale, both: Sequence[HeadOutput], positions: Sequence[Longs]
+    chain: Chain, scale: Scale, both: Sequence[HeadOutput], positions: Sequence[Longs | Ints]
 ) -> tuple[Floats, Floats | None]:
     """The prediction for each pair of a user and an item, given by position.
 

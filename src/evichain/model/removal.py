@@ -6,7 +6,7 @@ estimate loses is the piece's contribution: exact, not by a gradient.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from evichain.evidence.plan_layout import NO_INDICES, lay_out_links
 from evichain.evidence.trace import REMOVAL, Piece, Trace
 from evichain.kernels import Floats, Ints, Longs
 from evichain.model.chain import Chain
-from evichain.model.evidence_source import EvidenceSource
+from evichain.model.evidence_source import EvidenceSource, bare_piece
 from evichain.model.generator import Generator
 from evichain.ratings.side import Side
 
@@ -79,22 +79,11 @@ class _RemovalTracer:
         contribution: float,
     ) -> Piece:
         """The piece at a position; `upward` computes the estimate from its embedding."""
-        identifier, title, prototype = self.source.who(side, depth, position)
-        shown: tuple[Piece, ...] = ()
-        others = 0
-        if not prototype:
-            shown, others = self._evidence(side, depth, position, upward)
-        return Piece(
-            side=side,
-            id=identifier,
-            title=title,
-            depth=depth,
-            rating=rating,
-            prototype=prototype,
-            contribution=contribution,
-            pieces=shown,
-            others=others,
-        )
+        piece = bare_piece(self.source, side, depth, position, rating, contribution)
+        if piece.prototype:
+            return piece
+        shown, others = self._evidence(side, depth, position, upward)
+        return replace(piece, pieces=shown, others=others)
 
     def _evidence(
         self, side: Side, depth: int, position: int, upward: _Upward

@@ -137,13 +137,14 @@ class Files:
 
 def packing_of(path: Path) -> str | None:
     """How a file is compressed, by its first bytes."""
-    start = _first_bytes(path)
+    start = first_bytes(path)
     if start[:2] == b"\x1f\x8b":
         return ".gz"
     return ".zst" if start == b"\x28\xb5\x2f\xfd" else None
 
 
-def _first_bytes(path: Path) -> bytes:
+def first_bytes(path: Path) -> bytes:
+    """The first four, which tell archives and Parquet."""
     with path.open("rb") as file:
         return file.read(4)
 
@@ -151,9 +152,7 @@ def _first_bytes(path: Path) -> bytes:
 def damaged(where: str, error: Exception) -> DataError:
     """An archive that ends too early or is broken."""
     return DataError(
-        f"damaged or cut short ({str(error) or type(error).__name__})",
-        where=where,
-        right=AGAIN,
+        f"damaged or cut short ({str(error) or type(error).__name__})", where=where, right=AGAIN
     )
 
 
@@ -177,7 +176,7 @@ def open_files(path: Path) -> Iterator[tuple[Files, str | None]]:
         with tempfile.TemporaryDirectory(prefix="evichain-") as temporary:
             if path.is_dir():
                 yield Files(path, Path(temporary), None), None
-            elif path.suffix == ".zip" or _first_bytes(path) == b"PK\x03\x04":
+            elif path.suffix == ".zip" or first_bytes(path) == b"PK\x03\x04":
                 with _opened_zip(path) as archive:
                     yield Files(path, Path(temporary), archive), None
             else:

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from evichain.errors import DataError, cause_of
-from evichain.ratings._archives import AGAIN
+from evichain.ratings._archives import AGAIN, first_bytes
 from evichain.ratings._formats import COLON, CR_ALONE, OFFER
 from evichain.ratings._validation import RawTable
 
@@ -29,7 +29,7 @@ def faults_explained(path: Path, table: RawTable) -> Iterator[None]:
     # Damaged Parquet can make polars panic, which is no PolarsError.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         row, what, right = 0, "", OFFER
-        if not _is_parquet(path):
+        if first_bytes(path) != b"PAR1":
             row, what, right = _first_fault(path, table) or (0, "", OFFER)
         elif not isinstance(error, pl.exceptions.SchemaError):  # parts with different columns
             right = AGAIN
@@ -38,11 +38,6 @@ def faults_explained(path: Path, table: RawTable) -> Iterator[None]:
             where=f"{table.where}, row {row}" if row else table.where,
             right=right,
         ) from error
-
-
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
 
 
 def _first_fault(path: Path, table: RawTable) -> Fault | None:

@@ -69,10 +69,7 @@ class Wanted:
     def of(self, table: RawTable) -> RawTable:
         """The table, with what is wanted of it."""
         return replace(
-            table,
-            named=self.named,
-            required=self.required,
-            skip_bad_rows=self.skip_bad_rows,
+            table, named=self.named, required=self.required, skip_bad_rows=self.skip_bad_rows
         )
 
 

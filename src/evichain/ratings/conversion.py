@@ -11,7 +11,7 @@ What comes out is, byte for byte, what building the graph in memory and saving i
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evichain.errors import DataError, cause_of
+from evichain.errors import DataError, reported_as
 from evichain.kernels import Floats, Ints, Longs, kernel
 from evichain.progress import progress as progress_bar
 from evichain.ratings._buckets import ArrayFile, Buckets
@@ -174,16 +174,10 @@ def _only(rows: pl.LazyFrame, question: pl.Expr) -> Any:
     return rows.select(question).collect(engine="streaming").item()
 
 
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def _writing(folder: Path) -> AbstractContextManager[None]:
     """Turns errors of writing into a DataError that names the folder."""
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        right = "Choose a place that can be written to and has room."
-        raise DataError(
-            f"cannot be written ({cause_of(error)})", where=str(folder), right=right
-        ) from error
+    right = "Choose a place that can be written to and has room."
+    return reported_as(DataError, "cannot be written", folder, right, pl.exceptions.PolarsError)
 
 
 class _Count:

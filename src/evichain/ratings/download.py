@@ -25,14 +25,7 @@ _MARKER = ".evichain.json"
 _ABANDONED_SECONDS = 24 * 3600.0
 _PIECE = 1 << 20
 _LARGEST = 8 << 30
-_FAILURES = (
-    DownloadError,
-    KeyError,
-    EOFError,
-    zlib.error,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-)
+_FAILURES = (DownloadError, KeyError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ def check_installed() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise SparkError(
-            f"this needs {' and '.join(missing)}, not installed here",
-            right=with_extra("spark"),
+            f"this needs {' and '.join(missing)}, not installed here", right=with_extra("spark")
         )
 
 

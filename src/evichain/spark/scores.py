@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
-from evichain.answering.answers import obstacle
-from evichain.kernels import Ints
-from evichain.model.inference import HeadOutput, read
+from evichain.answering.answers import obstacles
+from evichain.model.inference import paired, read
 from evichain.ratings.columns import ITEM, USER
 from evichain.ratings.side import Side
 from evichain.spark.columns import from_bytes, positions_among, whole
@@ -87,40 +86,20 @@ def _scored(shared: Shared, pairs: pa.Table, sent: pa.Table) -> pa.Table:
             read(chain, side, np.pad(rows, ((0, 1), (0, 0))), np.append(has_embedding, np.False_))
         )
         positions.append(position)
-    users, items = ends
-    estimates = np.einsum("ij,ij->i", users.vectors[positions[0]], items.vectors[positions[1]])
-    answerable = users.answerable[positions[0]] & items.answerable[positions[1]]
-    estimates = shared.clipped(
-        np.where(answerable, estimates, chain.mean.item()).astype(np.float32)
+    estimates, stds = paired(chain, shared.scale, ends, positions)
+    reasons = obstacles(
+        ends,
+        positions,
+        [position >= 0 for position in positions],
+        lambda side, row: pairs[side.column][row].as_py(),
+        shared.policy.max_depth,
     )
-    stds = pa.nulls(len(answerable), pa.float32())
-    if users.log_stds is not None and items.log_stds is not None:
-        stds = pa.array(np.exp(users.log_stds[positions[0]] + items.log_stds[positions[1]]))
     return pa.table(
         {
             USER: pairs[USER],
             ITEM: pairs[ITEM],
             "estimate": pa.array(estimates),
-            "std": stds,
-            "reason": pa.array(_reasons(shared, pairs, ends, positions), pa.string()),
+            "std": pa.nulls(len(estimates), pa.float32()) if stds is None else pa.array(stds),
+            "reason": pa.array(reasons, pa.string()),
         }
     )
-
-
-def _reasons(
-    shared: Shared, pairs: pa.Table, ends: list[HeadOutput], positions: list[Ints]
-) -> list[str | None]:
-    has_embedding = [ends[side].has_embedding[positions[side]] for side in Side]
-    found: list[str | None] = [None] * pairs.num_rows
-    for row in np.flatnonzero(~(has_embedding[0] & has_embedding[1])).tolist():
-        found[row] = "; ".join(
-            obstacle(
-                side,
-                pairs[side.column][row].as_py(),
-                known=bool(positions[side][row] >= 0),
-                max_depth=shared.policy.max_depth,
-            )
-            for side in Side
-            if not has_embedding[side][row]
-        )
-    return found

@@ -16,10 +16,10 @@ _SECONDS = 0.5
 
 
 @contextmanager
-def watching(spark: "SparkSession", description: str, *, enabled: bool = True) -> Iterator[None]:
+def watching(spark: "SparkSession", description: str) -> Iterator[None]:
     """Show the number of finished tasks while the context is open."""
     context, over = spark.sparkContext, threading.Event()
-    with progress(description, None, enabled=enabled, unit="tasks") as advance:
+    with progress(description, None, unit="tasks") as advance:
 
         def count() -> None:
             with cleaning_up():
@@ -30,15 +30,13 @@ def watching(spark: "SparkSession", description: str, *, enabled: bool = True) -
                 count()
 
         watcher = threading.Thread(target=look, daemon=True)
-        if enabled:
-            watcher.start()
+        watcher.start()
         try:
             yield
         finally:
             over.set()
-            if enabled:
-                watcher.join()
-                count()
+            watcher.join()
+            count()
 
 
 def _tasks_done(context: "SparkContext") -> int:

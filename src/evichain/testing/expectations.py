@@ -92,9 +92,9 @@ def renamed(ratings: Ratings, users: str = "", items: str = "") -> Ratings:
     return replace(ratings, frame=frame)
 
 
-def some_pairs(users: int = 60, items: int = 40) -> tuple[list[int], list[int]]:
+def some_pairs() -> tuple[list[int], list[int]]:
     """Pairs of planted users and items, rated and unrated ones of every block among them."""
-    pairs = [(user, item) for user in range(0, users, 7) for item in range(0, items, 3)]
+    pairs = [(user, item) for user in range(0, 60, 7) for item in range(0, 40, 3)]
     return [user for user, _ in pairs], [item for _, item in pairs]
 
 
@@ -108,6 +108,6 @@ def estimates_of(
     return estimates
 
 
-def alike(left: npt.NDArray[Any], right: npt.NDArray[Any], tolerance: float = TOLERANCE) -> bool:
+def alike(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> bool:
     """Whether estimates are equal up to rounding."""
-    return left.shape == right.shape and bool(np.allclose(left, right, rtol=0, atol=tolerance))
+    return left.shape == right.shape and bool(np.allclose(left, right, rtol=0, atol=TOLERANCE))

@@ -22,7 +22,8 @@ def check_trace(trace: Trace, tolerance: float = TRACE_TOLERANCE) -> None:
     if trace.reason is None:
         if trace.kind == ADDITIVE:
             total = trace.user.contribution + trace.item.contribution
-            _expect_equal(total, trace.estimate, tolerance, "user and item to add up")
+            same = abs(total - trace.estimate) <= tolerance
+            expect(same, f"user and item to add up: {total} is not {trace.estimate}")
         for root in (trace.user, trace.item):
             for problem in _problems(root, tolerance, adds_up=trace.kind == ADDITIVE):
                 raise CheckError(problem)
@@ -51,7 +52,3 @@ def _problems(piece: Piece, tolerance: float, *, adds_up: bool) -> Iterator[str]
         if part.rating is None:
             yield f"expected a rating between {who} and {part.side.noun} {part.id!r}"
         yield from _problems(part, tolerance, adds_up=adds_up)
-
-
-def _expect_equal(found: float, wanted: float, tolerance: float, expected: str) -> None:
-    expect(abs(found - wanted) <= tolerance, f"{expected}: {found} is not {wanted}")

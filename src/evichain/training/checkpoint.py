@@ -76,11 +76,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: Path,
-    chain: Chain,
-    average: Chain | None,
-    optimizer: torch.optim.Adam,
-    identity: str,
+    path: Path, chain: Chain, average: Chain | None, optimizer: torch.optim.Adam, identity: str
 ) -> tuple[Progress, Weights | None]:
     """Restore chains and optimizer; returns the progress and the best weights so far."""
     try:

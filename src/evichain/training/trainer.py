@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from evichain.errors import SettingsError, cause_of
+from evichain.errors import SettingsError, reported_as
 from evichain.evidence.entity_sample import draw_entity_sample
 from evichain.evidence.holdout import are_held_out
 from evichain.evidence.plan import Plan, make_plan
@@ -178,14 +178,9 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
 
 
 def _run_folder(run: Path) -> Path:
-    try:
+    right = "Name a free folder, or one that holds a run."
+    with reported_as(SettingsError, "cannot create the run folder", run, right):
         run.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError(
-            f"cannot create the run folder ({cause_of(error)})",
-            where=str(run),
-            right="Name a free folder, or one that holds a run.",
-        ) from error
     return run
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evichain.errors import EvichainError, with_extra
+from evichain.errors import EvichainError, require
 from evichain.ratings.graph import Graph
 from evichain.recipes import Settings
 from evichain.tuning.space import Space
@@ -26,12 +26,7 @@ class TuningError(EvichainError):
 
 def check_installed() -> None:
     """Raise an error if Optuna is not installed."""
-    try:
-        import optuna  # noqa: F401
-    except ImportError as error:
-        raise TuningError(
-            "tuning needs Optuna, which is not installed", right=with_extra("tune")
-        ) from error
+    require("optuna", "tuning needs Optuna", "tune", TuningError)
 
 
 def question(recipe: str, graph: Graph, base: Settings, searched: Space) -> dict[str, Any]:

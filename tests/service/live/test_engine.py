@@ -21,11 +21,9 @@ from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import Settings, settings_for
-from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import LiveEngine, RatingChange
 from evichain.service.live.layers import LayerUpdater
 from evichain.service.live.snapshot import Snapshot
-from evichain.service.live.title_index import TitleIndex
 
 PROTOTYPES: tuple[list[Id], list[Id]] = ([0, 1, 9], [0, 2])
 SCALE = Scale.of(np.arange(1, 6, dtype=np.float32))
@@ -68,8 +66,7 @@ def assert_answers(
     for user in names:
         index = pool.graph.ids[Side.USER].index([user])
         expected, possible = recursion.predict(np.repeat(index, len(items)), items)
-        backend = backend_of(snapshot)
-        asked = predict(backend, find_user(backend, user, required=False), names)
+        asked = predict(snapshot, find_user(snapshot, user, required=False), names)
         assert [reason is None for reason in asked.reasons] == possible
         values = expected.detach().numpy()
         values = SCALE.within(values) if chain.head.bounded else values
@@ -83,13 +80,8 @@ def assert_answers(
 
 def listing(snapshot: Snapshot, user: int) -> dict[Id, float]:
     """All items that a user can be recommended, seen or not, and their estimates."""
-    backend = backend_of(snapshot)
-    asker = find_user(backend, user, required=False)
-    return {r.item: r.estimate for r in recommend(backend, asker, 99, exclude_seen=False)}
-
-
-def backend_of(snapshot: Snapshot) -> LiveBackend:
-    return LiveBackend(snapshot, TitleIndex.of({}))
+    asker = find_user(snapshot, user, required=False)
+    return {r.item: r.estimate for r in recommend(snapshot, asker, 99, exclude_seen=False)}
 
 
 class Live(RuleBasedStateMachine):
@@ -253,11 +245,10 @@ def test_who_rated_and_what_was_rated_are_right_before_it_refreshes() -> None:
         [RatingChange(11, 8, 5.0), RatingChange(11, 0, 1.0), RatingChange(2, 8, 4.0)], 1
     )
     assert found.refreshed_version == 0
-    backend = backend_of(found)
-    guest, user = make_guest(backend, [(8, 5.0), (0, 1.0)]), find_user(backend, 11)
-    expected = predict(backend, guest, [8, 1])
+    guest, user = make_guest(found, [(8, 5.0), (0, 1.0)]), find_user(found, 11)
+    expected = predict(found, guest, [8, 1])
     for asker in (guest, user):
-        asked = predict(backend, asker, [8, 1])
+        asked = predict(found, asker, [8, 1])
         assert asked.reasons == [None, None]
         np.testing.assert_allclose(asked.estimates, expected.estimates, atol=1e-6)
     assert before.index(Side.ITEM, 8) < 0

@@ -17,11 +17,9 @@ from evichain.ratings.ids import Id
 from evichain.ratings.side import Side
 from evichain.service.http.logs import JsonLines, PlainLines
 from evichain.service.live import store_follower
-from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import LiveEngine
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.store_follower import StoreFollower
-from evichain.service.live.title_index import TitleIndex
 from evichain.service.store import Store, open_store
 from evichain.testing import planted_blocks
 
@@ -52,9 +50,7 @@ def store(tmp_path: Path, model: REC) -> Store:
 
 
 def estimates(snapshot: Snapshot, user: Id, items: range) -> np.ndarray:
-    backend = LiveBackend(snapshot, TitleIndex.of({}))
-    asker = find_user(backend, user, required=False)
-    return predict(backend, asker, items).estimates
+    return predict(snapshot, find_user(snapshot, user, required=False), items).estimates
 
 
 def test_begins_where_the_store_is(model: REC, store: Store) -> None:

@@ -55,14 +55,6 @@ def _edges(pieces: Sequence["Piece"], colours: set[str]) -> Iterator[Sample]:
 
 
 def _swatch(x: float, side: Side, shaded: bool) -> str:
-    return element(
-        "rect",
-        x=x,
-        y=-8.0,
-        width=26,
-        height=16,
-        rx=8 if side is Side.USER else 4,
-        fill=marks.STRONG[side] if shaded else marks.TINT[side],
-        stroke=marks.STRONG[side],
-        stroke_width=1.5,
-    )
+    corner, stroke = 8 if side is Side.USER else 4, marks.STRONG[side]
+    fill = stroke if shaded else marks.TINT[side]
+    return marks.box(x, -8.0, 26, 16, corner, fill, stroke=stroke, stroke_width=1.5)

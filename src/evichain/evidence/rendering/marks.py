@@ -36,6 +36,13 @@ def _value(value: object) -> str:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
+def box(
+    x: float, y: float, width: float, height: float, rx: float, fill: str, **attributes: object
+) -> str:
+    """A rectangle with round corners."""
+    return element("rect", x=x, y=y, width=width, height=height, rx=rx, fill=fill, **attributes)
+
+
 def group(children: Iterable[str], tooltip: str = "", **attributes: object) -> str:
     """A group of marks with a tooltip."""
     title = [element("title", escape(tooltip))] if tooltip else []
@@ -50,20 +57,12 @@ def words(text: str, x: float, y: float, size: float, fill: str, **attributes: o
 
 def entity(side: Side, label: str, x: float, y: float, width: float, shaded: bool) -> str:
     """A user (a pill with a head and shoulders) or an item (a card), shaded for a prototype."""
-    box = element(
-        "rect",
-        x=x,
-        y=y - NODE_HEIGHT / 2,
-        width=width,
-        height=NODE_HEIGHT,
-        rx=CORNER[side],
-        fill=STRONG[side] if shaded else TINT[side],
-        stroke=STRONG[side],
-        stroke_width=1.5,
-    )
+    fill, stroke = STRONG[side] if shaded else TINT[side], STRONG[side]
+    top = y - NODE_HEIGHT / 2
+    card = box(x, top, width, NODE_HEIGHT, CORNER[side], fill, stroke=stroke, stroke_width=1.5)
     icon = _icon(side, x + 18, y, WHITE if shaded else STRONG[side])
     colour = WHITE if shaded else DARK[side]
-    return box + icon + words(label, x + ICON, y, NODE_TEXT, colour, font_weight=500)
+    return card + icon + words(label, x + ICON, y, NODE_TEXT, colour, font_weight=500)
 
 
 def arrowhead(x: float, y: float, colour: str) -> str:
@@ -76,17 +75,7 @@ def _icon(side: Side, x: float, y: float, colour: str) -> str:
         head = element("circle", cx=x, cy=y - 3.6, r=3.2, fill=colour)
         path = f"M{x - 6:.1f} {y + 7:.1f}a6 5.6 0 0 1 12 0z"
         return head + element("path", d=path, fill=colour)
-    frame = element(
-        "rect",
-        x=x - 6,
-        y=y - 6,
-        width=12,
-        height=12,
-        rx=2.5,
-        fill="none",
-        stroke=colour,
-        stroke_width=1.6,
-    )
+    frame = box(x - 6, y - 6, 12, 12, 2.5, "none", stroke=colour, stroke_width=1.6)
     return frame + element("path", d=_star(x, y + 0.3, 3.6), fill=colour)
 
 
@@ -106,18 +95,7 @@ def chip(rating: str, adds: str, colour: str, dark: str, x: float, y: float) -> 
     width = 14 + left + right + (7 if rating and adds else 0)
     if not rating and not adds:
         return ""
-    marks = [
-        element(
-            "rect",
-            x=x,
-            y=y - height / 2,
-            width=width,
-            height=height,
-            rx=height / 2,
-            fill=WHITE,
-            stroke=colour,
-        )
-    ]
+    marks = [box(x, y - height / 2, width, height, height / 2, WHITE, stroke=colour)]
     if rating:
         marks.append(element("path", d=_star(x + 13, y, 5.0), fill="#e8a317"))
         marks.append(words(rating, x + 21, y, size, INK, font_weight=600))

@@ -75,7 +75,7 @@ class _Picture:
             "svg",
             element("title", escape(self.headline), id=f"{key}-title"),
             element("desc", escape(self._description()), id=f"{key}-desc"),
-            _paper(width, height),
+            marks.box(0.5, 0.5, width - 1, height - 1, 14, marks.PAPER, stroke=marks.FRAME),
             words(self.headline, MARGIN, MARGIN + 8, HEADLINE, marks.INK, font_weight=700),
             *self._lines(notes),
             group(self._tree(), transform=f"translate({across:.1f} {down + lift:.1f})"),
@@ -180,15 +180,8 @@ class _Picture:
         middle = x + CARD_WIDTH / 2
         number = _typeset(f"{self.trace.estimate:z.2f}")
         size = min(32.0, 32.0 * (CARD_WIDTH - 24) / text_width(number, 32.0))
-        card = element(
-            "rect",
-            x=x,
-            y=y - CARD_HEIGHT / 2,
-            width=CARD_WIDTH,
-            height=CARD_HEIGHT,
-            rx=16,
-            fill=self._card_colour,
-        )
+        top = y - CARD_HEIGHT / 2
+        card = marks.box(x, top, CARD_WIDTH, CARD_HEIGHT, 16, self._card_colour)
         estimate = words(
             number, middle, y - 8, size, marks.WHITE, font_weight=700, text_anchor="middle"
         )
@@ -214,19 +207,6 @@ class _Picture:
             through = f"{amount(root.contribution, self.digits[0])} through {name(root)}"
             sentences.append(f"{through}, above all {strongest}." if strongest else f"{through}.")
         return shortened(" ".join(sentences), 1000)
-
-
-def _paper(width: float, height: float) -> str:
-    return element(
-        "rect",
-        x=0.5,
-        y=0.5,
-        width=width - 1,
-        height=height - 1,
-        rx=14,
-        fill=marks.PAPER,
-        stroke=marks.FRAME,
-    )
 
 
 def _typeset(number: str) -> str:

@@ -25,15 +25,8 @@ class _PairedDots(Function):
     @staticmethod
     def forward(ctx: Any, left: Tensor, right: Tensor, at_left: Tensor, at_right: Tensor) -> Tensor:
         out = torch.empty(len(at_left))
-        in_threads(
-            _dots,
-            len(out),
-            left.detach().numpy(),
-            right.detach().numpy(),
-            at_left.numpy(),
-            at_right.numpy(),
-            out.numpy(),
-        )
+        rows = left.detach().numpy(), right.detach().numpy()
+        in_threads(_dots, len(out), *rows, at_left.numpy(), at_right.numpy(), out.numpy())
         ctx.save_for_backward(left, right, at_left, at_right)
         return out
 
@@ -46,28 +39,15 @@ class _PairedDots(Function):
         out = []
         for own, at_own, other, at_other in ways:
             moved = torch.zeros(own.shape)
-            in_threads(
-                _dots_back,
-                len(moved),
-                grad,
-                other.detach().numpy(),
-                at_own.numpy(),
-                at_other.numpy(),
-                moved.numpy(),
-            )
+            pairs = grad, other.detach().numpy(), at_own.numpy(), at_other.numpy()
+            in_threads(_dots_back, len(moved), *pairs, moved.numpy())
             out.append(moved)
         return out[0], out[1], None, None
 
 
 @fast_kernel
 def _dots(
-    start: int,
-    stop: int,
-    left: Floats,
-    right: Floats,
-    at_left: Longs,
-    at_right: Longs,
-    out: Floats,
+    start: int, stop: int, left: Floats, right: Floats, at_left: Longs, at_right: Longs, out: Floats
 ) -> None:
     size = left.shape[1]
     for n in range(start, stop):
@@ -76,13 +56,7 @@ def _dots(
 
 @fast_kernel
 def _dots_back(
-    start: int,
-    stop: int,
-    grad: Floats,
-    others: Floats,
-    at_own: Longs,
-    at_other: Longs,
-    out: Floats,
+    start: int, stop: int, grad: Floats, others: Floats, at_own: Longs, at_other: Longs, out: Floats
 ) -> None:
     """The gradients of some rows; every thread goes through the pairs in the same order."""
     size = out.shape[1]

@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 from evichain.model.ops import torch_ops
+from evichain.tensors import array_of
 
 
 def pair_activations(
@@ -47,15 +48,8 @@ class _PairActivations(Function):
     @staticmethod
     def forward(ctx: Any, sources: Tensor, weight: Tensor, layout: Layout) -> Tensor:
         out = torch.empty(len(layout.pair_value), len(weight))
-        in_threads(
-            _pair_activations,
-            len(layout.source_ptr) - 1,
-            sources.detach().numpy(),
-            weight.detach().contiguous().numpy(),
-            layout.source_ptr,
-            layout.pair_value,
-            out.numpy(),
-        )
+        given = sources.detach().numpy(), array_of(weight), layout.source_ptr, layout.pair_value
+        in_threads(_pair_activations, len(layout.source_ptr) - 1, *given, out.numpy())
         ctx.layout = layout
         ctx.save_for_backward(out)
         return out
@@ -68,15 +62,9 @@ class _PairActivations(Function):
         layout: Layout = ctx.layout
         masked = torch.empty_like(out)
         sources = torch.empty(len(layout.source_ptr) - 1, out.shape[1])
-        in_threads(
-            _pair_activations_back,
-            len(layout.source_ptr) - 1,
-            grad.contiguous().numpy(),
-            out.numpy(),
-            layout.source_ptr,
-            masked.numpy(),
-            sources.numpy(),
-        )
+        given = grad.contiguous().numpy(), out.numpy(), layout.source_ptr
+        made = masked.numpy(), sources.numpy()
+        in_threads(_pair_activations_back, len(layout.source_ptr) - 1, *given, *made)
         weight = torch.from_numpy(layout.pair_value) @ masked
         return sources, weight, None
 
@@ -90,16 +78,8 @@ class _EvidenceMean(Function):
         out = torch.empty(nodes + len(variant_node), pairs.shape[1])
         values, rows = pairs.detach().numpy(), out.numpy()
         in_threads(_mean, nodes, values, layout.node_ptr, layout.link_pair, rows)
-        in_threads(
-            _leave_out,
-            len(variant_node),
-            values,
-            layout.node_ptr,
-            variant_node,
-            variant_pair,
-            nodes,
-            rows,
-        )
+        given = values, layout.node_ptr, variant_node, variant_pair
+        in_threads(_leave_out, len(variant_node), *given, nodes, rows)
         ctx.layout, ctx.variants = layout, (variant_node, variant_pair)
         ctx.save_for_backward(pairs)
         return out

@@ -18,13 +18,9 @@ from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads, kerne
 from evichain.model.ops import torch_ops
 from evichain.model.ops.cholesky import factor_size, factorize, solve_packed
 from evichain.model.ops.gram import add_moments, add_products
-from evichain.model.ops.simd import (
-    add_row,
-    copy_row,
-    dot_rows,
-    padded,
-    padded_rows,
-)
+from evichain.model.ops.segment_sums import by_node, by_source
+from evichain.model.ops.simd import add_row, copy_row, dot_rows, padded, padded_rows
+from evichain.tensors import array_of
 
 _PANEL = 128
 """How many keys are copied side by side, to stay in the nearest cache."""
@@ -68,27 +64,14 @@ class _Solve(Function):
         keep: bool,
     ) -> tuple[Tensor, Tensor]:
         nodes, size = len(own), keys.shape[1]
-        rows, held = _array(padded_rows(keys)), padded_ridge(_array(ridge))
+        rows, held = array_of(padded_rows(keys)), padded_ridge(array_of(ridge))
         # For the gradient only: factors take far more memory than the keys.
         factors = np.empty((nodes if keep else 0, factor_size(size)), np.float32)
         plain, solved = torch.empty(nodes, rows.shape[1]), torch.empty(nodes, rows.shape[1])
         squares = torch.empty(nodes)
-        in_threads(
-            factorize_and_solve,
-            nodes,
-            rows,
-            _array(below),
-            _array(own),
-            held,
-            layout.node_ptr,
-            layout.link_pair,
-            layout.pair_source,
-            layout.pair_value,
-            factors,
-            plain.numpy(),
-            squares.numpy(),
-            solved.numpy(),
-        )
+        given = rows, array_of(below), array_of(own), held
+        made = factors, plain.numpy(), squares.numpy(), solved.numpy()
+        in_threads(factorize_and_solve, nodes, *given, *by_node(layout), *made)
         ctx.rows, ctx.held, ctx.factors, ctx.layout = rows, held, factors, layout
         ctx.size = size
         ctx.save_for_backward(below, own, plain, solved)
@@ -101,40 +84,14 @@ class _Solve(Function):
         below, own, plain, solved = ctx.saved_tensors
         layout: Layout = ctx.layout
         moved = padded_rows(grads[0])
-        in_threads(
-            _solve,
-            len(solved),
-            ctx.factors,
-            ctx.rows,
-            ctx.held,
-            layout.node_ptr,
-            layout.link_pair,
-            layout.pair_source,
-            moved.numpy(),
-        )
+        links = layout.node_ptr, layout.link_pair, layout.pair_source
+        in_threads(_solve, len(solved), ctx.factors, ctx.rows, ctx.held, *links, moved.numpy())
         out, out_below = torch.empty(ctx.rows.shape), torch.empty(len(ctx.rows))
-        in_threads(
-            _solve_back,
-            len(out),
-            ctx.rows,
-            _array(below),
-            _array(own),
-            solved.numpy(),
-            moved.numpy(),
-            layout.source_ptr,
-            layout.pair_ptr,
-            layout.pair_node,
-            layout.pair_value,
-            out.numpy(),
-            out_below.numpy(),
-        )
+        given = ctx.rows, array_of(below), array_of(own), solved.numpy(), moved.numpy()
+        made = out.numpy(), out_below.numpy()
+        in_threads(_solve_back, len(out), *given, *by_source(layout), *made)
         out_own, out_ridge = -(moved * plain).sum(dim=1), -(moved * solved).sum(dim=0)
         return out[:, : ctx.size], out_below, out_own, out_ridge[: ctx.size], None, None
-
-
-def _array(tensor: Tensor) -> Floats:
-    found: Floats = tensor.detach().contiguous().numpy()
-    return found
 
 
 def padded_ridge(ridge: Floats) -> Floats:

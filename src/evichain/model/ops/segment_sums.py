@@ -16,6 +16,7 @@ from evichain.evidence.plan_layout import Layout
 from evichain.kernels import Floats, Ints, Longs, fast_kernel, in_threads
 from evichain.model.ops import torch_ops
 from evichain.model.ops.simd import add_row, dot_rows, padded, padded_rows
+from evichain.tensors import array_of
 
 
 def evidence_sums(
@@ -43,6 +44,16 @@ def evidence_sums(
     return sums[:, : plain.shape[1]], sums[:, begin : begin + weighted.shape[1]]
 
 
+def by_node(layout: Layout) -> tuple[Longs, Ints, Ints, Floats]:
+    """The arguments with which a kernel goes through the links of each node."""
+    return layout.node_ptr, layout.link_pair, layout.pair_source, layout.pair_value
+
+
+def by_source(layout: Layout) -> tuple[Longs, Longs, Ints, Floats]:
+    """The arguments with which a kernel goes through the links to each source."""
+    return layout.source_ptr, layout.pair_ptr, layout.pair_node, layout.pair_value
+
+
 class _EvidenceSums(Function):
     @staticmethod
     def forward(
@@ -51,20 +62,9 @@ class _EvidenceSums(Function):
         nodes, width = len(layout.node_ptr) - 1, values.shape[1]
         out = torch.empty(nodes, width)
         unweighted = torch.empty(nodes, width - plain)
-        in_threads(
-            _evidence_sums,
-            nodes,
-            plain,
-            values.detach().numpy(),
-            below.detach().contiguous().numpy(),
-            own.detach().contiguous().numpy(),
-            layout.node_ptr,
-            layout.link_pair,
-            layout.pair_source,
-            layout.pair_value,
-            out.numpy(),
-            unweighted.numpy(),
-        )
+        given = values.detach().numpy(), array_of(below), array_of(own)
+        made = out.numpy(), unweighted.numpy()
+        in_threads(_evidence_sums, nodes, plain, *given, *by_node(layout), *made)
         ctx.plain, ctx.layout = plain, layout
         ctx.save_for_backward(values, below, own, unweighted)
         return out
@@ -76,21 +76,9 @@ class _EvidenceSums(Function):
         values, below, own, unweighted = ctx.saved_tensors
         layout: Layout = ctx.layout
         out, out_below = torch.empty_like(values), torch.empty(len(values))
-        in_threads(
-            _evidence_sums_back,
-            len(values),
-            ctx.plain,
-            grad.numpy(),
-            values.detach().numpy(),
-            below.detach().contiguous().numpy(),
-            own.detach().contiguous().numpy(),
-            layout.source_ptr,
-            layout.pair_ptr,
-            layout.pair_node,
-            layout.pair_value,
-            out.numpy(),
-            out_below.numpy(),
-        )
+        given = grad.numpy(), values.detach().numpy(), array_of(below), array_of(own)
+        made = out.numpy(), out_below.numpy()
+        in_threads(_evidence_sums_back, len(values), ctx.plain, *given, *by_source(layout), *made)
         out_own = -(grad[:, ctx.plain :] * unweighted).sum(dim=1)
         return out, out_below, out_own, None, None
 

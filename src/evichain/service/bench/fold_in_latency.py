@@ -17,9 +17,7 @@ from evichain.kernels import Floats, Longs
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.service.bench.request_mix import RATED
-from evichain.service.live.backend import LiveBackend
 from evichain.service.live.snapshot import Snapshot
-from evichain.service.live.title_index import TitleIndex
 
 _LISTED = 10
 _FACTORS = 32
@@ -59,11 +57,9 @@ def bench_fold_in(
 
 
 def _ours(snapshot: Snapshot) -> Ask:
-    backend = LiveBackend(snapshot, TitleIndex.of({}))
-
     def ask(items: Longs, ratings: Floats) -> object:
-        row = backend.guest_row(items.astype(np.int32), ratings)
-        return best_items(backend, user_output(backend, row), _LISTED, row[0])
+        row = snapshot.guest_row(items.astype(np.int32), ratings)
+        return best_items(snapshot, user_output(snapshot, row), _LISTED, row[0])
 
     return ask
 

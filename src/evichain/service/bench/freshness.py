@@ -54,8 +54,7 @@ async def until_refreshed(address: tuple[str, int]) -> float:
                 reached, since = found["refreshed_version"], now
             elif now - since > _STUCK:
                 raise ServerError(
-                    f"the server has finished no update for {_STUCK} s",
-                    right="See its log.",
+                    f"the server has finished no update for {_STUCK} s", right="See its log."
                 )
             await asyncio.sleep(_OFTEN)
     finally:

@@ -63,17 +63,6 @@ class BatchWriter:
         return len(self.acknowledged - counts.keys()), half
 
 
-@dataclass
-class KillCounts:
-    """What was lost, and how long restarts took."""
-
-    kills: int = 0
-    acknowledged: int = 0
-    lost: int = 0
-    incomplete: int = 0
-    restart_seconds: list[float] = field(default_factory=list)
-
-
 def kill_while_writing(
     server: Server,
     ratings: Ratings,
@@ -87,7 +76,8 @@ def kill_while_writing(
         server: one that does not run; it is stopped again at the end.
         ratings: whose items and levels are written.
     """
-    draw, counts = random.Random(seed), KillCounts()
+    draw, restarts = random.Random(seed), list[float]()
+    acknowledged = lost = incomplete = 0
     levels = ratings.frame["rating"].unique().sort().to_list()
     user_ids, item_ids = (
         ratings.frame[f"{side}_id"].dtype.is_integer() for side in ("user", "item")
@@ -106,21 +96,20 @@ def kill_while_writing(
                     server, writers, lambda writer: writer.batch(levels, item_ids), enough
                 )
             )
-            counts.kills += 1
-            counts.restart_seconds.append(server.start())
+            restarts.append(server.start())
             for writer, held in zip(writers, run(_held(server, writers)), strict=True):
-                lost, half = writer.judge(held)
-                counts.acknowledged += len(writer.acknowledged) * _BATCH
-                counts.lost += lost * _BATCH
-                counts.incomplete += half
+                gone, half = writer.judge(held)
+                acknowledged += len(writer.acknowledged) * _BATCH
+                lost += gone * _BATCH
+                incomplete += half
     finally:
         server.stop()
     return {
-        "kills": counts.kills,
-        "kills_acknowledged": counts.acknowledged,
-        "kills_lost": counts.lost,
-        "kills_incomplete": counts.incomplete,
-        "kills_restart_seconds": max(counts.restart_seconds, default=None),
+        "kills": len(restarts),
+        "kills_acknowledged": acknowledged,
+        "kills_lost": lost,
+        "kills_incomplete": incomplete,
+        "kills_restart_seconds": max(restarts, default=None),
     }
 
 

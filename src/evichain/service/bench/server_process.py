@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -29,12 +29,11 @@ class Server:
         model: Path,
         store: str,
         log: Path,
-        options: Sequence[str] = (),
         core: int | None = None,
     ) -> None:
         program = [sys.executable, "-P", "-m", "evichain"]
         self._command = [*program, "serve", str(model), "--store", store]
-        self._command += ["--port", "0", "--rate", "0", *options]
+        self._command += ["--port", "0", "--rate", "0"]
         self._log, self._core = log, core
         self._process: subprocess.Popen[bytes] | None = None
         self.address = ("", 0)

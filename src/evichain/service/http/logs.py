@@ -10,7 +10,6 @@ import logging
 import sys
 import time
 import traceback
-from typing import TextIO
 
 request_log = logging.getLogger("evichain.http")
 _FIELDS = (
@@ -57,9 +56,9 @@ def error_location(error: BaseException) -> str:
     return f"{type(error).__name__} in {shown}" if shown else type(error).__name__
 
 
-def set_up(*, as_json: bool, stream: TextIO | None = None, requests: bool = True) -> None:
-    """Log to a stream, stderr by default; for a process that only serves."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+def set_up(*, as_json: bool) -> None:
+    """Log to stderr; for a process that only serves."""
+    handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if as_json else PlainLines())
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
@@ -69,4 +68,4 @@ def set_up(*, as_json: bool, stream: TextIO | None = None, requests: bool = True
     logging.getLogger("uvicorn.access").disabled = True
     # Finding the source line of each record is slow, and not shown.
     logging._srcfile = None
-    request_log.setLevel(logging.INFO if requests else logging.WARNING)
+    request_log.setLevel(logging.INFO)

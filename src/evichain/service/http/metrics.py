@@ -49,9 +49,7 @@ class Metrics:
         self.items = _gauge(registry, "evichain_items", "Items with ratings.", "mostrecent")
         self.version = _gauge(registry, "evichain_version", "Version of the ratings.")
         self.stale_versions = _gauge(
-            registry,
-            "evichain_stale_versions",
-            "Versions that the embeddings do not include yet.",
+            registry, "evichain_stale_versions", "Versions that the embeddings do not include yet."
         )
         self.rmse = _gauge(
             registry,

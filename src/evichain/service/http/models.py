@@ -6,6 +6,8 @@ from fastapi import Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 from pydantic_core import PydanticCustomError
 
+from evichain.answering.asker import Asker, make_guest
+from evichain.answering.backend import Backend
 from evichain.service.http.paths import decode_id
 from evichain.service.store.checks import (
     LARGEST,
@@ -104,10 +106,9 @@ class GuestBody(Body):
     ratings: GuestRatings
     without: Ids = []
 
-    @property
-    def pairs(self) -> list[tuple[str, float]]:
-        """The ratings as (item, rating) pairs."""
-        return [(one.item, one.rating) for one in self.ratings]
+    def asker(self, backend: Backend) -> Asker:
+        """The guest."""
+        return make_guest(backend, [(one.item, one.rating) for one in self.ratings], self.without)
 
 
 class RecommendBody(GuestBody):

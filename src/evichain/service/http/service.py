@@ -15,7 +15,7 @@ from evichain.service.http.limits import ConcurrencyLimit
 from evichain.service.http.metrics import Metrics
 from evichain.service.http.problems import ProblemError
 from evichain.service.http.settings import ServiceSettings
-from evichain.service.live.backend import LiveBackend
+from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.store_follower import StoreFollower
 from evichain.service.store.checks import checked_id
 
@@ -105,7 +105,7 @@ class Service:
         )
 
     @property
-    def backend(self) -> LiveBackend:
+    def backend(self) -> Snapshot:
         """The present state; take one for each request."""
         return self.live.backend
 
@@ -148,14 +148,9 @@ class Service:
 
     def close(self) -> None:
         """Stop all threads."""
-        for work in (
-            self.store_threads,
-            self.compute_threads,
-            self.refresh_threads,
-            self.export_threads,
-            self.health_threads,
-        ):
-            work.close()
+        for part in vars(self).values():
+            if isinstance(part, WorkerThreads):
+                part.close()
 
 
 class Readiness:

@@ -21,12 +21,10 @@ from evichain.model.inference import HeadOutput, read
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.scale import Scale
 from evichain.ratings.side import Side
-from evichain.service.live.backend import LiveBackend
 from evichain.service.live.id_index import IdIndex
 from evichain.service.live.layers import NO_INDICES, BothRows, LayerUpdater, LiveLayers
 from evichain.service.live.rows import LiveRows
 from evichain.service.live.snapshot import Snapshot, all_item_outputs, patched
-from evichain.service.live.title_index import TitleIndex
 
 Touched = tuple[Longs, Longs]
 """Users and items whose rows have changed."""
@@ -92,9 +90,9 @@ class LiveEngine:
         )
         # Compile all kernels before the first request, by an empty update and an empty question.
         self._updater.updated(layers, self._refreshed.rows, self._refreshed.rows, _NONE_TOUCHED)
-        backend = LiveBackend(self.snapshot, TitleIndex.of({}))
         nobody = self.snapshot.guest_row((), ())
-        best_items(backend, user_output(backend, nobody), 1, nobody[0].astype(np.int64))
+        own = user_output(self.snapshot, nobody)
+        best_items(self.snapshot, own, 1, nobody[0].astype(np.int64))
 
     def apply(self, changes: Iterable[RatingChange], version: int) -> Snapshot:
         """Apply changes in order; returns the snapshot with them.

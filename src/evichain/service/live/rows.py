@@ -175,13 +175,7 @@ def copied(
 
 @kernel
 def dependents(
-    side: int,
-    cited: Longs,
-    indptr: Longs,
-    indices: Ints,
-    keys: Keys,
-    cited_keys: Keys,
-    cut: Keys,
+    side: int, cited: Longs, indptr: Longs, indices: Ints, keys: Keys, cited_keys: Keys, cut: Keys
 ) -> Flags:
     """Which entities of `side` have one of these opposite entities among the first of their row.
 

@@ -4,6 +4,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from threading import Event, Lock, Thread
 
 import numpy as np
@@ -18,7 +19,6 @@ from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.side import Side
 from evichain.recommender import REC
 from evichain.resources import lower_priority
-from evichain.service.live.backend import LiveBackend
 from evichain.service.live.engine import LiveEngine, RatingChange
 from evichain.service.live.snapshot import Snapshot
 from evichain.service.live.title_index import TitleIndex
@@ -30,6 +30,7 @@ _WAIT = 0.5
 _PORTION = 1000
 _REST = 1.0
 """Seconds after refreshing before it is done again, at most; else as many as it took."""
+_RECENT = 1000
 _PREDICTED = 20
 """Batches up to this size are predicted before they are applied, for the recent error."""
 
@@ -41,8 +42,8 @@ log = logging.getLogger("evichain.live")
 class RecentErrors:
     """The errors on the latest ratings, each predicted before it was taken in."""
 
-    def __init__(self, size: int = 1000) -> None:
-        self._squares: deque[float] = deque(maxlen=size)
+    def __init__(self) -> None:
+        self._squares: deque[float] = deque(maxlen=_RECENT)
 
     def add(self, error: float) -> None:
         """Add the difference between an estimate and the rating that then came."""
@@ -85,9 +86,9 @@ class StoreFollower:
         return self._live.snapshot
 
     @property
-    def backend(self) -> LiveBackend:
-        """The present state; take one for each request."""
-        return LiveBackend(self.snapshot, self.titles)
+    def backend(self) -> Snapshot:
+        """The latest snapshot, with titles; take one for each request."""
+        return replace(self.snapshot, titles=self.titles)
 
     def start(self) -> None:
         """Follow the store in the background."""
@@ -178,12 +179,11 @@ class StoreFollower:
         return min(max(rating, scale.low), scale.high)
 
     def _record_errors(self, snapshot: Snapshot, changes: Sequence[RatingChange]) -> None:
-        backend = LiveBackend(snapshot, self.titles)
         for change in changes:
             if change.item is None or change.rating is None:
                 continue
-            user = find_user(backend, change.user, required=False)
-            (found,) = predict(backend, user, [change.item])
+            user = find_user(snapshot, change.user, required=False)
+            (found,) = predict(snapshot, user, [change.item])
             self.recent.add(found.estimate - change.rating)
 
     def _build(self) -> tuple[LiveEngine, TitleIndex]:

@@ -68,3 +68,6 @@ class TitleIndex:
             if all(word in title for word in wanted)
         ]
         return [hit[-1] for hit in sorted(found, key=lambda hit: hit[:3])[:n]]
+
+
+NO_TITLES = TitleIndex({})

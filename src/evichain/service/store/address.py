@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from urllib.parse import unquote
 
-from evichain.errors import StoreError, with_extra
+from evichain.errors import StoreError, require
 
 OFFER = "It is sqlite:///path, a path, or postgresql://user@host/database."
 _POSTGRES = ("postgresql", "postgres")
@@ -77,7 +76,7 @@ def _file(path: str, url: str) -> SqliteAddress:
 
 
 def _postgres(url: str) -> PostgresAddress:
-    psycopg = installed_psycopg()
+    psycopg = require("psycopg", "PostgreSQL needs psycopg", "postgres", StoreError)
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
@@ -100,15 +99,3 @@ def _misunderstood(url: str) -> StoreError:
         right="It is postgresql://user:password@host:port/database, with characters such as @ in "
         "a password written as %40.",
     )
-
-
-def installed_psycopg() -> ModuleType:
-    """Import psycopg, or say how to install it."""
-    try:
-        import psycopg
-    except ImportError as error:
-        raise StoreError(
-            "PostgreSQL needs psycopg, which is not installed",
-            right=with_extra("postgres"),
-        ) from error
-    return psycopg

@@ -9,7 +9,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from evichain.atomic_write import write_file_atomically
-from evichain.errors import DataError, cause_of
+from evichain.errors import DataError, reported_as
 from evichain.progress import progress as shown_progress
 from evichain.service.store.records import Exported
 from evichain.tables import table_suffix, write_table
@@ -72,11 +72,7 @@ def _write(frames: Frames, schema: Mapping[str, Any], path: Path) -> None:
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """A temporary name to write to; renamed to `path` at the end, removed on an error."""
-    try:
-        with write_file_atomically(path) as made:
-            yield made
-    except (OSError, pl.exceptions.PolarsError) as error:
-        right = "Choose a folder that is writable and has space."
-        raise DataError(
-            f"cannot be written ({cause_of(error)})", where=str(path), right=right
-        ) from error
+    right = "Choose a folder that is writable and has space."
+    failing = reported_as(DataError, "cannot be written", path, right, pl.exceptions.PolarsError)
+    with failing, write_file_atomically(path) as made:
+        yield made

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from evichain.answering.answers import explain as explain_prediction
-from evichain.answering.asker import Asker, find_user, make_guest
+from evichain.answering.asker import Asker, find_user
 from evichain.evidence.trace import Trace
 from evichain.service.http import models
 from evichain.service.http.aliases import Aliases
 from evichain.service.http.gateway import NAMES
 from evichain.service.http.service import Service
-from evichain.service.live.backend import LiveBackend
+from evichain.service.live.snapshot import Snapshot
 
 _SVG = "image/svg+xml"
 _TEXT = "text/plain; charset=utf-8"
@@ -38,7 +38,7 @@ def router(service: Service) -> APIRouter:
 
     async def explained(
         request: Request,
-        find: Callable[[LiveBackend], Asker],
+        find: Callable[[Snapshot], Asker],
         item: str,
         pieces: int,
         depth: int,
@@ -89,14 +89,7 @@ def router(service: Service) -> APIRouter:
 
         Users have aliases, unless the key may write.
         """
-        return await explained(
-            request,
-            lambda backend: make_guest(backend, body.pairs, body.without),
-            body.item,
-            body.pieces,
-            body.depth,
-            body.format,
-        )
+        return await explained(request, body.asker, body.item, body.pieces, body.depth, body.format)
 
     return routes
 

@@ -9,7 +9,7 @@ from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
 from evichain.service.http import models
 from evichain.service.http.service import Service
-from evichain.service.live.backend import LiveBackend
+from evichain.service.live.snapshot import Snapshot
 from evichain.service.store import LONGEST_TITLE
 
 
@@ -26,14 +26,14 @@ def router(service: Service) -> APIRouter:
                 )
                 for item in backend.search(text, n)
             ]
-        popular = service.counts().most_rated(backend.snapshot, n)
+        popular = service.counts().most_rated(backend, n)
         return [details(backend, str(backend.identifier(Side.ITEM, index))) for index in popular]
 
-    def details(backend: LiveBackend, item: str) -> models.ItemDetails:
-        snapshot, title = backend.snapshot, backend.title(item)
-        if snapshot.index(Side.ITEM, item) == UNKNOWN and title == item:
+    def details(backend: Snapshot, item: str) -> models.ItemDetails:
+        index, title = backend.index(Side.ITEM, item), backend.title(item)
+        if index == UNKNOWN and title == item:
             raise unknown_item(item)
-        ratings = snapshot.row(Side.ITEM, snapshot.index(Side.ITEM, item))[1]
+        ratings = backend.row(Side.ITEM, index)[1]
         mean = float(ratings.mean()) if len(ratings) else None
         return models.ItemDetails(id=item, title=title, ratings=len(ratings), mean=mean)
 

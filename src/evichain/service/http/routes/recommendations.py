@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from evichain.answering import answers
-from evichain.answering.asker import Asker, find_user, make_guest
+from evichain.answering.asker import Asker, find_user
 from evichain.service.http import models
 from evichain.service.http.service import Service
-from evichain.service.live.backend import LiveBackend
+from evichain.service.live.snapshot import Snapshot
 
-FindAsker = Callable[[LiveBackend], Asker]
+FindAsker = Callable[[Snapshot], Asker]
 
 
 def router(service: Service) -> APIRouter:
@@ -33,7 +33,7 @@ def router(service: Service) -> APIRouter:
                 reasons=reasons,
             )
             service.metrics.recommended(time.perf_counter() - began)
-            return models.Recommendations(**found.to_dict(), version=backend.snapshot.version)
+            return models.Recommendations(**found.to_dict(), version=backend.version)
 
         # A list is faster than a hand-over to a thread; its reasons are slower.
         return await service.compute_threads(work) if reasons else work()
@@ -41,7 +41,7 @@ def router(service: Service) -> APIRouter:
     def predicted(find: FindAsker, items: list[str]) -> models.Predictions:
         backend = service.backend
         found = answers.predict(backend, find(backend), items)
-        return models.Predictions(**found.to_dict(), version=backend.snapshot.version)
+        return models.Predictions(**found.to_dict(), version=backend.version)
 
     @routes.get("/users/{user}/recommendations", summary="Recommend to a user")
     async def recommend(
@@ -65,13 +65,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/recommendations", summary="Recommend to a guest")
     async def recommend_by(body: models.RecommendBody) -> models.Recommendations:
         """The items that someone with these ratings would rate highest; nothing is stored."""
-        return await recommended(
-            lambda backend: make_guest(backend, body.pairs, body.without),
-            body.n,
-            body.include_seen,
-            body.caution,
-            body.reasons,
-        )
+        return await recommended(body.asker, body.n, body.include_seen, body.caution, body.reasons)
 
     @routes.get("/users/{user}/predictions", summary="Predict ratings of a user")
     async def predict(
@@ -88,6 +82,6 @@ def router(service: Service) -> APIRouter:
     @routes.post("/predictions", summary="Predict ratings of a guest")
     async def predict_by(body: models.PredictBody) -> models.Predictions:
         """How someone with these ratings would rate items; nothing is stored."""
-        return predicted(lambda backend: make_guest(backend, body.pairs, body.without), body.items)
+        return predicted(body.asker, body.items)
 
     return routes

@@ -43,7 +43,7 @@ def router(service: Service) -> APIRouter:
         For users without ratings, the items with most ratings; their score is the mean.
         """
         backend = service.backend
-        if backend.snapshot.index(Side.USER, user) == UNKNOWN:
+        if backend.index(Side.USER, user) == UNKNOWN:
             found = await service.compute_threads(popular, n + offset)
         else:
             best = answers.recommend(backend, find_user(backend, user), n + offset)
