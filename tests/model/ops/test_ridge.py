@@ -1,8 +1,10 @@
+import numpy as np
 import pytest
 import torch
 from tests.layouts import a_layout, links_of
 
 from evichain import kernels
+from evichain.evidence.plan_layout import lay_out_links
 from evichain.model.ops.ridge import solve
 from evichain.model.ops.segment_sums import evidence_sums
 
@@ -33,6 +35,18 @@ def test_the_ridge_solution_and_its_gradients(size: int, links: int) -> None:
         strict=True,
     ):
         torch.testing.assert_close(mine, plainly, atol=1e-3, rtol=1e-3)
+
+
+def test_evidence_that_does_not_fit_in_a_panel() -> None:
+    """With long keys, 140 pieces are few, but more than a panel holds."""
+    torch.manual_seed(0)
+    count, size = 140, 256
+    ptr, others = np.array([0, count]), np.arange(count, dtype=np.int32)
+    layout, _ = lay_out_links(ptr, others, np.ones(count, np.float32), np.ones(count, np.bool_))
+    keys = torch.randn(count, size)
+    solved, _ = solve(keys, torch.zeros(count), torch.zeros(1), torch.ones(size), layout)
+    expected = torch.linalg.solve(keys.T @ keys + torch.eye(size), keys.sum(dim=0))
+    torch.testing.assert_close(solved[0], expected, atol=1e-4, rtol=1e-4)
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,8 +104,9 @@ def _is_small(count: int, size: int) -> bool:
     """Whether a node has so little evidence that the smaller dual system is solved instead.
 
     `(K'K + R)^-1 K' t = R^-1 K' (K R^-1 K' + 1)^-1 t`, a system with a row for each key.
+    Its evidence must fit in one panel.
     """
-    return 7 * count <= 4 * size
+    return 7 * count <= 4 * size and count <= _PANEL
 
 
 @fast_kernel
