@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from evichain.baselines import BASELINES, baseline_class, make_baseline
-from evichain.evaluation.errors import root_mean_square
+from evichain.evaluation.prediction_errors import root_mean_square
 from evichain.experiments.sources import PAPER_SETTINGS, Source
 from evichain.protocol import Recommender
 from evichain.ratings.scale import Scale
