@@ -40,7 +40,7 @@ def test_the_table_has_the_papers_figures_beside_ours(make: Make, small_data: st
     assert rows["nnmf"][1] is None
     assert rows["nnmf"][3] == 0.903
     for cell in outcome.document["cells"]:
-        assert 0 < cell["found"]["training_seconds"] < cell["seconds"]
+        assert 0 < cell["found"]["training_seconds"] <= cell["seconds"]
         # All but the paper's form cut their estimates themselves.
         cut = cell["found"]["rmse_within"] == cell["found"]["rmse"]
         assert cut or cell["of"]["system"] == "paper"
