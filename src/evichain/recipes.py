@@ -34,6 +34,13 @@ class Settings:
                 raise _misfit("a generator by channels needs at least one channel")
             if self.training.pretrain_iterations:
                 raise _misfit("channels do not support pretrain_iterations; set it to 0")
+        choices = self.chain.generator == "choices"
+        if choices != self.policy.staggered:
+            raise _misfit("staggered and the generator 'choices' belong together")
+        if choices and not (self.policy.bottom_prototypes and self.policy.max_depth % 2):
+            raise _misfit("choices need bottom_prototypes and an odd max_depth")
+        if choices and self.chain.shared_generators:
+            raise _misfit("choices need a generator for each depth; switch shared_generators off")
 
     def model_dump(self) -> dict[str, Any]:
         """All settings by name, as pydantic's method of this name gives those of one part."""
@@ -85,7 +92,21 @@ PLUS: Mapping[str, Any] = {
     "validate_every": 25,
     "patience": 8,
 }
-RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "paper": {}}
+CHOICES: Mapping[str, Any] = {
+    "generator": "choices",
+    "shared_generators": False,
+    "staggered": True,
+    "bottom_prototypes": True,
+    "cycle_blocking": False,
+    "telescoping": False,
+    "prototype_users": 0,
+    "prototype_items": 300,
+    "max_depth": 7,
+    "evidence_limit": 2**31,
+    "key_size": 128,
+    "validation": 0.1,
+}
+RECIPES: Mapping[str, Mapping[str, Any]] = {"plus": PLUS, "choices": CHOICES, "paper": {}}
 """What each recipe changes in the defaults; the defaults are those of the paper."""
 
 

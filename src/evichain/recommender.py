@@ -1,8 +1,10 @@
 """The estimator that users import: fit, predict, recommend, similar_items, explain, add."""
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -29,8 +31,9 @@ from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.inputs import as_later, as_source
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
-from evichain.recipes import SETTING_NAMES, settings_for
+from evichain.recipes import SETTING_NAMES, Settings, settings_for
 from evichain.saving import Saved, load_model, save_model
+from evichain.training.choices import train_choices
 from evichain.training.device import device_named
 from evichain.training.trainer import Trainer
 from evichain.training.training_data import prepare
@@ -114,6 +117,12 @@ class REC:
         source = as_source(ratings)
         settings = settings_for(self.recipe, ratings=len(source), **self._given)
         self.settings = settings
+        if settings.chain.generator == "choices":
+            if run is not None:
+                raise SettingsError(
+                    "choices are trained in one go, without a run folder", right="Leave run out."
+                )
+            return self._fit_choices(source, settings, progress=progress)
         counts = settings.chain.prototype_counts
         material = prepare(source, counts, settings.training.validation, settings.training.seed)
         pool = material.pool
@@ -145,6 +154,22 @@ class REC:
             "seconds": round(done.seconds, 3),
             # Of the state that was kept: with patience the best one, without it the last.
             "validation_rmse": done.best_rmse if settings.training.patience else done.last_rmse,
+        }
+        return self
+
+    def _fit_choices(self, source: Ratings | Graph, settings: Settings, *, progress: bool) -> Self:
+        graph = source if isinstance(source, Graph) else Graph.build(source)
+        done = train_choices(
+            graph, settings.chain, settings.policy, settings.training, progress=progress
+        )
+        self._state = GraphBackend(done.chain, done.pool, settings)
+        self._fitted = self.recipe, self._given
+        self.training = {
+            "data": source.name if isinstance(source, Ratings) else "",
+            "ratings": len(source),
+            "seconds": round(done.seconds, 3),
+            "validation_ndcg": None if math.isnan(done.ndcg) else done.ndcg,
+            **asdict(done.constants),
         }
         return self
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from evichain.model.chain import Chain
-from evichain.model.fold_in import FoldIn
+from evichain.model.fold_in import fold_in_of
 from evichain.model.inference import read
 from evichain.model.settings import ChainSettings
 from evichain.ratings.side import Side
@@ -29,7 +29,7 @@ def test_a_single_row_is_that_of_the_generator(parts: tuple[bool, ...], count: i
         for parameter in chain.head.log_stds.parameters():
             parameter.normal_()
     evidence, ratings = torch.randn(count, 8), torch.randint(1, 6, (count,)).float()
-    fold_in = FoldIn.of(chain)
+    fold_in = fold_in_of(chain)
     assert fold_in is not None
     with torch.no_grad():
         expected = chain.generator(Side.USER, 0)(evidence, ratings).numpy()
@@ -44,4 +44,4 @@ def test_a_single_row_is_that_of_the_generator(parts: tuple[bool, ...], count: i
 
 
 def test_means_are_left_to_the_generator() -> None:
-    assert FoldIn.of(Chain(ChainSettings(embedding_size=3), (2, 2), 3.0)) is None
+    assert fold_in_of(Chain(ChainSettings(embedding_size=3), (2, 2), 3.0)) is None

@@ -14,8 +14,8 @@ from evichain.kernels import Floats, Ints, Longs
 from evichain.model.chain import Chain
 from evichain.model.embeddings import embeddings
 from evichain.model.evidence_source import EvidenceSource, PlanSource
-from evichain.model.fold_in import FoldIn
-from evichain.model.inference import HeadOutput, head_outputs
+from evichain.model.fold_in import FoldIn, fold_in_of
+from evichain.model.inference import HeadOutput, head_outputs, read
 from evichain.model.layers import Layer
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
@@ -50,12 +50,20 @@ class GraphBackend:
 
     @cached_property
     def fold_in(self) -> FoldIn | None:
-        return FoldIn.of(self.chain)
+        return fold_in_of(self.chain)
 
     @cached_property
     def items(self) -> HeadOutput:
-        count = len(self.graph.ids[Side.ITEM])
-        return self.outputs(Side.ITEM, np.append(np.arange(count), UNKNOWN))
+        rows, has_embedding = self._item_layer.rows, self._item_layer.has_embedding
+        unknown = np.zeros((1, rows.shape[1]), np.float32), np.zeros(1, np.bool_)
+        joined = (np.concatenate(pair) for pair in zip((rows, has_embedding), unknown, strict=True))
+        return read(self.chain, Side.ITEM, *joined)
+
+    @cached_property
+    def _item_layer(self) -> Layer:
+        """The requested embeddings of all items."""
+        everything = np.arange(len(self.graph.ids[Side.ITEM]), dtype=np.int32)
+        return Layer(*embeddings(self.chain, self.pool, self.policy, Side.ITEM, everything))
 
     def extended(self, ratings: Ratings) -> "GraphBackend":
         """The same chain and prototypes, with these ratings too."""
@@ -102,6 +110,9 @@ class GraphBackend:
         return head_outputs(self.chain, self.pool, self.policy, side, indices.astype(np.int32))
 
     def embeddings(self, side: Side, depth: int, indices: Ints | Longs) -> Layer:
+        if side is Side.ITEM and depth == self.policy.request_depth(side):
+            # In staggered towers these are the evidence of every user.
+            return Layer(self._item_layer.rows[indices], self._item_layer.has_embedding[indices])
         entities = indices.astype(np.int32)
         return Layer(*embeddings(self.chain, self.pool, self.policy, side, entities, depth=depth))
 

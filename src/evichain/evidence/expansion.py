@@ -50,6 +50,27 @@ def requested(
     return Frontier(*found), refs
 
 
+def joined(first: Frontier, second: Frontier, refs: Ints) -> tuple[Frontier, Ints]:
+    """One frontier of all that two request, numbered as in the first one.
+
+    Also returns `refs`, which point into the second, as references into the joined one.
+    """
+    parts, numbers = [], []
+    for mine, theirs in zip(
+        (first.prototypes, first.entities), (second.prototypes, second.entities), strict=True
+    ):
+        number_of = {entity: number for number, entity in enumerate(mine.tolist())}
+        for entity in theirs.tolist():
+            number_of.setdefault(entity, len(number_of))
+        parts.append(np.array(list(number_of), np.int32))
+        numbers.append(np.array([number_of[entity] for entity in theirs.tolist()], np.int32))
+    stored = (refs < 0) & (refs != NO_REFERENCE)
+    moved = refs.copy()
+    moved[stored] = -1 - numbers[0][-1 - refs[stored]]
+    moved[refs >= 0] = numbers[1][refs[refs >= 0]]
+    return Frontier(parts[0], parts[1]), moved
+
+
 def expand(
     pool: Pool,
     policy: Policy,

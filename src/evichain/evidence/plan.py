@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evichain.evidence.counters import Counters, count
-from evichain.evidence.expansion import NO_REFERENCE, Links, expand, requested
+from evichain.evidence.expansion import NO_REFERENCE, Frontier, Links, expand, joined, requested
 from evichain.evidence.plan_layout import NO_INDICES, Layout, LiveLinks, find_live, lay_out
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -46,9 +46,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Plan:
-    """The blocks by (depth, side), and the row of each request at the top (-1: nothing)."""
+    """The blocks by (depth, side).
 
-    top: int
+    `tops[side]` is the depth of the requests of a side, and `rows[side]` the row of each request
+    in the block at that depth (-1: nothing).
+    """
+
+    tops: tuple[int, int]
     blocks: dict[tuple[int, Side], Block]
     rows: tuple[Ints, Ints]
     counters: Counters | None = None
@@ -77,7 +81,7 @@ def make_plan(
     *,
     seed: int = STABLE,
     hidden: Hidden = NOTHING_HIDDEN,
-    depth: int = 0,
+    depth: int | None = None,
     share: tuple[int, int] = WHOLE,
     counting: bool = False,
 ) -> Plan:
@@ -85,25 +89,33 @@ def make_plan(
 
     Args:
         seed: draws the evidence; STABLE gives the choice used for serving.
-        depth: the depth of the requests; 0 for predictions.
+        depth: the depth of the requests; that of predictions by default.
         hidden: what must not be evidence (see `selection.hide`).
         share: (number, count): the share of every block to generate; not with cycle blocking.
         counting: also count what the recursion would do.
     """
-    blocks: dict[tuple[int, Side], Block] = {}
-    rows, tallies = [], []
-    for side, entities in zip(Side, (users, items), strict=True):
-        descent = _Descent(pool, policy, side, entities, seed, hidden, depth, share, counting)
-        blocks.update(descent.blocks)
-        rows.append(descent.rows)
-        if counting:
-            tallies.append(descent.tally())
-    counters = tallies[0] + tallies[1] if counting else None
-    return Plan(depth, blocks, (rows[0], rows[1]), counters)
+    tops = tuple(policy.request_depth(side) if depth is None else depth for side in Side)
+
+    def descend(side: Side, entities: Ints, joining: Ints | None = None) -> "_Descent":
+        top = tops[side]
+        return _Descent(pool, policy, side, entities, seed, hidden, top, share, counting, joining)
+
+    if policy.staggered and len(users) and len(items):
+        assert not counting, "what both sides request is counted for neither"
+        both = descend(Side.USER, users, items)
+        return Plan((tops[0], tops[1]), both.blocks, (both.rows, both.joining_rows))
+    found = [descend(side, who) for side, who in zip(Side, (users, items), strict=True)]
+    counters = found[0].tally() + found[1].tally() if counting else None
+    blocks = found[1].blocks | found[0].blocks
+    return Plan((tops[0], tops[1]), blocks, (found[0].rows, found[1].rows), counters)
 
 
 class _Descent:
-    """The blocks below the requests of one side: sides alternate with depth."""
+    """The blocks below the requests of one side: sides alternate with depth.
+
+    Args:
+        joining: requests of the opposite side, one depth below, that share these blocks.
+    """
 
     def __init__(
         self,
@@ -116,6 +128,7 @@ class _Descent:
         top: int,
         share: tuple[int, int],
         counting: bool,
+        joining: Ints | None = None,
     ) -> None:
         assert share == WHOLE or not policy.cycle_blocking, "variants are not shared"
         self.policy, self.top, self.share = policy, top, share
@@ -124,17 +137,22 @@ class _Descent:
         self.sides = [side]
         for depth in range(top, policy.max_depth):
             targets, at = self.frontiers[-1].entities, self.sides[-1]
-            if not len(targets):
+            if not len(targets) and (joining is None or depth > top):
                 break
             links, frontier = expand(
                 pool, policy, at, depth, targets, seed, hidden, keep_dead=counting
             )
+            if joining is not None and depth == top:
+                own, refs = requested(pool, policy, at.opposite, depth + 1, joining)
+                frontier, joining_refs = joined(frontier, own, refs)
             self.links.append(links)
             self.frontiers.append(frontier)
             self.sides.append(at.opposite)
         self.live_links = self._find_live()
-        self.blocks, row = self._lay_out()
-        self.rows = _request_rows(self.refs, len(self.frontiers[0].prototypes), row)
+        self.blocks, rows = self._lay_out()
+        self.rows = _request_rows(self.refs, self.frontiers[0], rows[0])
+        if joining is not None:
+            self.joining_rows = _request_rows(joining_refs, self.frontiers[1], rows[1])
 
     def _find_live(self) -> list[LiveLinks]:
         live_links: list[LiveLinks] = []
@@ -151,8 +169,8 @@ class _Descent:
             below = self.links[layer]
         return live_links
 
-    def _lay_out(self) -> tuple[dict[tuple[int, Side], Block], Ints]:
-        """The blocks, and the number of each depth-0 entity among the generated ones."""
+    def _lay_out(self) -> tuple[dict[tuple[int, Side], Block], list[Ints]]:
+        """The blocks, and for each layer the number of each entity among the generated ones."""
         blocks: dict[tuple[int, Side], Block] = {}
         deepest = self.frontiers[-1]
         below = Block(deepest.prototypes, NO_INDICES)
@@ -161,6 +179,7 @@ class _Descent:
         below_links: Longs = NO_INDICES.astype(np.int64)
         below_alive: Flags = NO_INDICES.astype(np.bool_)
         blocks[self.top + len(self.links), self.sides[-1]] = below
+        rows = [below_row]
         for layer in reversed(range(len(self.links))):
             frontier, found = self.frontiers[layer], self.live_links[layer]
             own, part = found, None
@@ -181,21 +200,22 @@ class _Descent:
             live = found.count > 0
             below = Block(frontier.prototypes, frontier.entities[live], layout, share=part)
             below_row = np.where(live, np.cumsum(live, dtype=np.int32) - 1, -1).astype(np.int32)
+            rows.insert(0, below_row)
             below_pair, below_links = pair_of_link, self.links[layer].ptr
             below_alive = found.alive
             blocks[self.top + layer, self.sides[layer]] = below
-        return blocks, below_row
+        return blocks, rows
 
     def tally(self) -> Counters:
         return count(self.policy, self.refs, self.frontiers, self.links, self.live_links)
 
 
-def _request_rows(refs: Ints, prototypes: int, row: Ints) -> Ints:
+def _request_rows(refs: Ints, frontier: Frontier, row: Ints) -> Ints:
     found = np.full(len(refs), -1, np.int32)
     stored = (refs < 0) & (refs != NO_REFERENCE)
     found[stored] = -1 - refs[stored]
     generated = refs >= 0
     if generated.any() and len(row):
         number = row[refs[generated]]
-        found[generated] = np.where(number >= 0, number + prototypes, -1)
+        found[generated] = np.where(number >= 0, number + len(frontier.prototypes), -1)
     return found

@@ -4,6 +4,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from evichain.ratings.side import Side
+
 DEEPEST_EXACT_BLOCKING = 4
 
 
@@ -32,6 +34,9 @@ class Policy(BaseModel):
     """BP: prototypes use their stored embedding at depth MD only; above it they are generated
     like all entities, so that their new ratings count too. PP then applies only where prototypes
     alone have an embedding."""
+    staggered: bool = False
+    """Items are requested at depth 1, users at depth 0: a user is compared with items in the very
+    form in which items are evidence for users. One tower of embeddings then serves both sides."""
     caching: bool = True
     """CA: generate an embedding once, not once per request. Changes cost, never values."""
 
@@ -48,6 +53,20 @@ class Policy(BaseModel):
                 f"not {self.max_depth}; switch it off or go less deep"
             )
         return self
+
+    @model_validator(mode="after")
+    def _staggered_towers_meet(self) -> Self:
+        if self.staggered and (self.cycle_blocking or not self.max_depth):
+            raise ValueError("staggered needs max_depth 1 or more, and no cycle_blocking")
+        return self
+
+    def request_depth(self, side: Side) -> int:
+        """The depth at which the embeddings of a side are requested."""
+        return int(self.staggered and side is Side.ITEM)
+
+    def needs(self, depth: int, side: Side) -> bool:
+        """Whether any request leads to embeddings of this side at this depth."""
+        return not self.staggered or (depth - self.request_depth(side)) % 2 == 0
 
     def stored(self, depth: int) -> bool:
         """Whether prototypes at this depth use their stored embeddings."""

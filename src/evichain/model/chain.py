@@ -10,8 +10,9 @@ from torch.nn.functional import embedding
 from evichain.evidence.plan import Plan
 from evichain.evidence.pool import Pool
 from evichain.model.channels import BESIDE_STATE, ChannelGenerator
+from evichain.model.choices import BESIDE_KEY, ChoiceGenerator
 from evichain.model.generator import Generator
-from evichain.model.head import BaselineHead, DotHead, Head
+from evichain.model.head import BaselineHead, DotHead, Head, KeyHead
 from evichain.model.mean import MeanGenerator
 from evichain.model.ops.dots import paired_dots
 from evichain.model.settings import ChainSettings
@@ -58,25 +59,34 @@ class Chain(nn.Module):
         depths: int = 1,
     ) -> None:
         super().__init__()
-        plain = settings.generator == "mean"
-        size = settings.embedding_size
+        kind, size = settings.generator, settings.embedding_size
         self.settings = settings
         self.shared = settings.shared_generators
+        row, spread = {
+            "mean": (size, 0.1),
+            "channels": (size + BESIDE_STATE, 0.5),
+            "choices": (settings.key_size + BESIDE_KEY, 0.1),
+        }[kind]
         self.prototypes = nn.ParameterList(
-            nn.Parameter(torch.randn(counts[side], size) * 0.1)
-            if plain
-            else nn.Parameter(torch.randn(counts[side], size + BESIDE_STATE) * 0.5)
-            for side in Side
+            nn.Parameter(torch.randn(counts[side], row) * spread) for side in Side
         )
 
-        def generator() -> Generator:
-            if plain:
+        def generator(depth: int, side: Side) -> nn.Module:
+            if kind == "mean":
                 return MeanGenerator(size, settings.width, settings.hidden_layers)
-            return ChannelGenerator(settings, mean, std)
+            if kind == "channels":
+                return ChannelGenerator(settings, mean, std)
+            # Staggered, so that a depth has embeddings of one side only.
+            other = (depth - side) % 2
+            return nn.Identity() if other else ChoiceGenerator(settings, last=depth == 0)
 
         many = 1 if self.shared else max(1, depths)
-        self.generators = nn.ModuleList(generator() for _ in range(many) for _ in Side)
-        self.head: Head = DotHead() if plain else BaselineHead(settings, mean, std)
+        self.generators = nn.ModuleList(generator(d, side) for d in range(many) for side in Side)
+        self.head: Head
+        if kind == "channels":
+            self.head = BaselineHead(settings, mean, std)
+        else:
+            self.head = DotHead() if kind == "mean" else KeyHead()
         self.register_buffer("mean", torch.tensor(float(mean)))
 
     @classmethod
@@ -116,6 +126,21 @@ class Chain(nn.Module):
         assert isinstance(found, Generator)
         return found
 
+    def request_depth(self, side: Side) -> int:
+        """The depth at which embeddings of a side are compared; see `Policy.staggered`."""
+        return int(self.settings.generator == "choices" and side is Side.ITEM)
+
+    @property
+    def row_size(self) -> int:
+        """The length of an embedding."""
+        size: int = self.prototypes[Side.USER].shape[1]
+        return size
+
+    @property
+    def links_at_once(self) -> int:
+        """How many links a block may have, to bound the memory."""
+        return self.generator(Side.USER, 0).links_at_once
+
     def rows(self, plan: Plan, exchange: Exchange | None = None) -> dict[tuple[int, Side], Tensor]:
         """The rows of every block of a plan; `exchange` completes the shares of a shared plan."""
         rows: dict[tuple[int, Side], Tensor] = {}
@@ -143,13 +168,13 @@ class Chain(nn.Module):
         if not self.has_prior:
             return None
         nobody = self.prototypes[side.opposite][:0]
-        found: Tensor = self.generator(side, 0)(nobody, nobody.new_empty(0))
+        found: Tensor = self.generator(side, self.request_depth(side))(nobody, nobody.new_empty(0))
         return found
 
     def embed(self, plan: Plan, exchange: Exchange | None = None) -> tuple[Tensor, Tensor]:
         """The rows of users and of items that a plan's requests point into."""
         rows = self.rows(plan, exchange)
-        return rows[plan.top, Side.USER], rows[plan.top, Side.ITEM]
+        return rows[plan.tops[0], Side.USER], rows[plan.tops[1], Side.ITEM]
 
     def request_rows(
         self, plan: Plan, exchange: Exchange | None = None

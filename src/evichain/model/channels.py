@@ -42,6 +42,7 @@ class ChannelGenerator(Generator):
 
     links_at_once = 1 << 22
     has_prior = True
+    additive = False
     unit: Tensor
 
     def __init__(self, settings: ChainSettings, mean: float, std: float) -> None:

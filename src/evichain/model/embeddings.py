@@ -25,7 +25,7 @@ def embeddings(
     entities: Ints,
     *,
     seed: int = STABLE,
-    depth: int = 0,
+    depth: int | None = None,
 ) -> tuple[Floats, Flags]:
     """The embedding of each entity at a depth (zeros for none), and which entities have one.
 
@@ -33,11 +33,12 @@ def embeddings(
     large, each depth is computed once for all entities. With cycle blocking, where an embedding
     depends on who asks for it, there is a plan for each chunk of entities instead.
     """
+    if depth is None:
+        depth = policy.request_depth(side)
     if not (policy.cycle_blocking or _fits(chain, pool, policy, side, entities, depth)):
         found = _layer(chain, pool, policy, side, entities, seed, depth)
         return found.rows, found.has_embedding
-    size = chain.prototypes[side].shape[1]
-    out = np.zeros((len(entities), size), np.float32)
+    out = np.zeros((len(entities), chain.row_size), np.float32)
     possible = np.zeros(len(entities), np.bool_)
     nobody = np.empty(0, np.int32)
     for positions in _chunks(chain, pool, policy, side, entities, depth):
@@ -58,7 +59,7 @@ def _fits(chain: Chain, pool: Pool, policy: Policy, side: Side, entities: Ints, 
     links = int(_links(pool, policy, side, entities, depth).sum())
     for below in range(depth + 1, policy.max_depth):
         links = min(links * policy.limit(below), len(pool.graph))
-    return links <= chain.generator(side, 0).links_at_once
+    return links <= chain.links_at_once
 
 
 def _chunks(
@@ -66,7 +67,7 @@ def _chunks(
 ) -> Iterator[Longs]:
     """Positions of entities, in chunks with about as much evidence as the limit allows."""
     links = np.cumsum(_links(pool, policy, side, entities, depth))
-    cuts = np.diff(links // chain.generator(side, 0).links_at_once).nonzero()[0] + 1
+    cuts = np.diff(links // chain.links_at_once).nonzero()[0] + 1
     yield from np.split(np.arange(len(entities)), cuts)
 
 

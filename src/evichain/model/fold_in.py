@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import torch
 
 from evichain.kernels import Floats
 from evichain.model.chain import Chain
 from evichain.model.channels import BESIDE_STATE, PRIOR_RATINGS, ChannelGenerator
+from evichain.model.choices import BESIDE_KEY, ChoiceGenerator
 from evichain.model.head import BaselineHead
 from evichain.model.inference import HeadOutput
 from evichain.model.ops.cholesky import factor_size
@@ -23,7 +25,7 @@ from evichain.ratings.side import Side
 
 
 @dataclass(frozen=True)
-class FoldIn:
+class ChannelFoldIn:
     """Computes the depth-0 embedding of a user, and the output of the head for it."""
 
     generator: ChannelGenerator
@@ -31,11 +33,8 @@ class FoldIn:
     head: dict[str, Floats]
 
     @classmethod
-    def of(cls, chain: Chain) -> Self | None:
-        """Fold-in for a chain with channels; None for any other."""
-        generator, head = chain.generator(Side.USER, 0), chain.head
-        if not isinstance(generator, ChannelGenerator) or not isinstance(head, BaselineHead):
-            return None
+    def of(cls, generator: ChannelGenerator, head: BaselineHead) -> Self:
+        """Fold-in by the generator of users at depth 0, and the head."""
         parts = [
             {name: value.detach().numpy() for name, value in module.state_dict().items()}
             for module in (generator, head)
@@ -57,7 +56,7 @@ class FoldIn:
         beside = (math.log(spread), (count + 1) ** -0.5, own)
         gathered = np.concatenate(
             [
-                self._solved(projected[:, :keys], residuals),
+                solved(projected[:, :keys], residuals, weights["ridge"]),
                 projected[:, keys:].sum(axis=0) * (3 / (count + shrinkage[1])),
                 (2 * own, (math.log1p(count) - 4) / 2, beside[0], beside[1]),
             ],
@@ -85,17 +84,58 @@ class FoldIn:
             answerable=has_embedding,
         )
 
-    def _solved(self, keys: Floats, targets: Floats) -> Floats:
-        """The coefficients of the ridge regression."""
-        count, size = keys.shape
-        every = np.arange(count, dtype=np.int32)
-        nothing = np.zeros(count, np.float32)
-        rows = np.zeros((count, padded(size)), np.float32)
-        rows[:, :size] = keys
-        plain, out = np.empty((2, 1, padded(size)), np.float32)
-        given = rows, nothing, nothing[:1], padded_ridge(self.weights["ridge"])
-        links = np.array([0, count]), every, every, targets
-        factors, squares = np.empty((0, factor_size(size)), np.float32), np.empty(1, np.float32)
-        factorize_and_solve(0, 1, *given, *links, factors, plain, squares, out)
-        solved: Floats = out[0, :size]
-        return solved
+
+@dataclass(frozen=True)
+class ChoiceFoldIn:
+    """The same for a chain of choices."""
+
+    generator: ChoiceGenerator
+    ridge: Floats
+    weighting: Floats
+
+    @classmethod
+    def of(cls, generator: ChoiceGenerator) -> Self:
+        """Fold-in by the generator of users at depth 0."""
+        ridge = generator.log_unchosen.detach().exp().numpy()
+        return cls(generator, ridge, generator.weighting.detach().numpy())
+
+    def row(self, evidence: Floats, ratings: Floats) -> Floats:
+        """The row generated from this evidence, which is not empty."""
+        given = torch.from_numpy(np.asarray(ratings, np.float32))
+        confidence, target = (part.numpy() for part in self.generator.read(given))
+        root = np.exp(evidence[:, -1] / 2) * np.sqrt(confidence)
+        keys = solved(evidence[:, :-1] * root[:, np.newaxis], root * target, self.ridge)
+        weight = self.weighting[0] - self.weighting[1] * math.log(len(ratings))
+        return np.append(keys, np.float32(weight))
+
+    def output(self, row: Floats) -> HeadOutput:
+        """The output of the head for a row."""
+        keys, has_embedding = row[np.newaxis, :-BESIDE_KEY], np.ones(1, np.bool_)
+        return HeadOutput(keys, keys, None, has_embedding, has_embedding)
+
+
+FoldIn = ChannelFoldIn | ChoiceFoldIn
+
+
+def fold_in_of(chain: Chain) -> FoldIn | None:
+    """Fold-in for a chain; None where only PyTorch computes it."""
+    generator, head = chain.generator(Side.USER, 0), chain.head
+    if isinstance(generator, ChannelGenerator) and isinstance(head, BaselineHead):
+        return ChannelFoldIn.of(generator, head)
+    return ChoiceFoldIn.of(generator) if isinstance(generator, ChoiceGenerator) else None
+
+
+def solved(keys: Floats, targets: Floats, ridge: Floats) -> Floats:
+    """The coefficients of one ridge regression."""
+    count, size = keys.shape
+    every = np.arange(count, dtype=np.int32)
+    nothing = np.zeros(count, np.float32)
+    rows = np.zeros((count, padded(size)), np.float32)
+    rows[:, :size] = keys
+    plain, out = np.empty((2, 1, padded(size)), np.float32)
+    given = rows, nothing, nothing[:1], padded_ridge(ridge)
+    links = np.array([0, count]), every, every, targets
+    factors, squares = np.empty((0, factor_size(size)), np.float32), np.empty(1, np.float32)
+    factorize_and_solve(0, 1, *given, *links, factors, plain, squares, out)
+    found: Floats = out[0, :size]
+    return found

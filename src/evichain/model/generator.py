@@ -21,6 +21,8 @@ class Generator(nn.Module, ABC):
     """How many links a block may have, to bound the memory."""
     has_prior: ClassVar[bool]
     """Whether there is an embedding for an entity without evidence."""
+    additive: ClassVar[bool]
+    """Whether the evidence contributes parts that add up to the embedding."""
     ordinary: bool = False
     """Whether to use PyTorch operations on the CPU too, as on other devices."""
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from evichain.model.channels import BESIDE_STATE
+from evichain.model.choices import BESIDE_KEY
 from evichain.model.settings import ChainSettings
 from evichain.ratings.side import Side
 
@@ -62,6 +63,18 @@ class DotHead(Head):
     def loss(self, squares: Tensor, log_stds: Tensor | None) -> Tensor:
         """The mean."""
         return squares.mean()
+
+
+class KeyHead(DotHead):
+    """The score of a user and an item: the dot product of their rows without the log weights."""
+
+    def forward(self, side: Side, rows: Tensor) -> Tensor:
+        """The keys of rows."""
+        return rows[..., :-BESIDE_KEY]
+
+    def state(self, rows: Tensor) -> Tensor:
+        """The keys too."""
+        return rows[..., :-BESIDE_KEY]
 
 
 class BaselineHead(Head):

@@ -106,9 +106,12 @@ def all_layers(chain: Chain, pool: Pool, policy: Policy) -> dict[tuple[int, Side
     """The embeddings of all entities at every depth, by (depth, side), without cycle blocking."""
     assert not policy.cycle_blocking, "an embedding would depend on who asks for it"
     graph, slot = pool.graph, {side: pool.sides[side].slot for side in Side}
-    found = {(policy.max_depth, side): stored_layer(chain, side, slot[side]) for side in Side}
-    for depth in reversed(range(policy.max_depth)):
-        for side in Side:
+    needed = [(d, s) for d in range(policy.max_depth + 1) for s in Side if policy.needs(d, s)]
+    found: dict[tuple[int, Side], Layer] = {}
+    for depth, side in reversed(needed):
+        if depth == policy.max_depth:
+            found[depth, side] = stored_layer(chain, side, slot[side])
+        else:
             rows = graph.rows[side]
             found[depth, side] = layer(
                 chain,

@@ -19,6 +19,7 @@ class MeanGenerator(Generator):
 
     links_at_once = 1 << 19
     has_prior = False
+    additive = True
 
     def __init__(self, size: int, width: int, hidden_layers: int) -> None:
         super().__init__()

@@ -43,8 +43,8 @@ class Recursion:
         """The predictions, and which of them are possible (the others are the mean)."""
         estimates, possible = [], []
         for user, item in zip(users.tolist(), items.tolist(), strict=True):
-            left = self.embed((Side.USER, user))
-            right = self.embed((Side.ITEM, item))
+            left = self.embed((Side.USER, user), self.policy.request_depth(Side.USER))
+            right = self.embed((Side.ITEM, item), self.policy.request_depth(Side.ITEM))
             possible.append(left is not None and right is not None)
             left = self.chain.prior(Side.USER) if left is None else left
             right = self.chain.prior(Side.ITEM) if right is None else right

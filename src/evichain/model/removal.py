@@ -38,7 +38,11 @@ class _Upward:
 @torch.inference_mode()
 def removal_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
     """The trace of a prediction, each piece with what the estimate loses without it."""
-    roots = [source.embeddings(side, 0, np.array([source.root(side)], np.int32)) for side in Side]
+    tops = [chain.request_depth(side) for side in Side]
+    roots = [
+        source.embeddings(side, tops[side], np.array([source.root(side)], np.int32))
+        for side in Side
+    ]
 
     def upward(side: Side) -> _Upward:
         def instead(rows: Tensor) -> Tensor:
@@ -51,23 +55,34 @@ def removal_trace(chain: Chain, source: EvidenceSource, *, pieces: int, depth: i
         return _Upward(instead, float(instead(prior.unsqueeze(0))[0]))
 
     whole = float(chain.head.estimate(*roots)[0])
-    tracer = _RemovalTracer(chain, source, whole, pieces, depth)
-    user, item = (
-        tracer.piece(side, 0, source.root(side), upward(side), None, whole - upward(side).gone)
-        for side in Side
-    )
+
+    def tree(side: Side) -> Piece:
+        tracer, up = _RemovalTracer(chain, source, whole, pieces, depth, tops[side]), upward(side)
+        return tracer.piece(side, tops[side], source.root(side), up, None, whole - up.gone)
+
     # Contributions are computed from the unclipped estimate; only the result is clipped.
-    estimate = source.scale.within(np.array([whole], np.float32))
-    return Trace(user, item, float(estimate[0]), kind=REMOVAL)
+    estimate = np.array([whole], np.float32)
+    if chain.head.bounded:
+        estimate = source.scale.within(estimate)
+    return Trace(tree(Side.USER), tree(Side.ITEM), float(estimate[0]), kind=REMOVAL)
 
 
 @dataclass(frozen=True)
 class _RemovalTracer:
+    """Makes the tree of one side.
+
+    Attributes:
+        whole: the estimate with all evidence.
+        pieces, depth: how many pieces of each embedding to show, and how deep.
+        top: the depth of the tree's root.
+    """
+
     chain: Chain
     source: EvidenceSource
     whole: float
     pieces: int
-    deepest: int
+    depth: int
+    top: int
 
     def piece(
         self,
@@ -80,6 +95,7 @@ class _RemovalTracer:
     ) -> Piece:
         """The piece at a position; `upward` computes the estimate from its embedding."""
         piece = bare_piece(self.source, side, depth, position, rating, contribution)
+        piece = replace(piece, depth=depth - self.top)
         if piece.prototype:
             return piece
         shown, others = self._evidence(side, depth, position, upward)
@@ -90,7 +106,7 @@ class _RemovalTracer:
     ) -> tuple[tuple[Piece, ...], int]:
         """The pieces of evidence whose removal changes most, and how many more there are."""
         positions, ratings = self.source.links(side, depth, position)
-        if depth >= self.deepest or not self.pieces or not len(positions):
+        if depth - self.top >= self.depth or not self.pieces or not len(positions):
             return (), len(positions)
         below = self.source.embeddings(side.opposite, depth + 1, positions)
         evidence = Alternatives(self.chain.generator(side, depth), below, ratings)

@@ -16,9 +16,10 @@ class ChainSettings(BaseModel):
     """How many of the most rated users have a stored embedding."""
     prototype_items: int = Field(default=50, ge=0)
     """How many of the most rated items have a stored embedding."""
-    generator: Literal["mean", "channels"] = "mean"
+    generator: Literal["mean", "channels", "choices"] = "mean"
     """How evidence becomes an embedding: as the mean of a network's output for each piece (the
-    paper), or by channels that use the residuals of baselines."""
+    paper), by channels that use the residuals of baselines, or by half-steps of implicit least
+    squares, which learn what is chosen and not how it is rated."""
     shared_generators: bool = True
     """One generator per side for all depths; otherwise one for each depth."""
     embedding_size: int = Field(default=20, ge=1, le=4096)
@@ -30,7 +31,7 @@ class ChainSettings(BaseModel):
     ridge_channel: bool = True
     """Channels: a ridge regression of the residuals on keys of the evidence."""
     key_size: int = Field(default=24, ge=1, le=256)
-    """Channels: the length of a key of the ridge channel."""
+    """The length of a key: of the ridge channel, or of choices."""
     presence_channel: bool = True
     """Channels: sum values of the evidence regardless of the rating: which entities were rated."""
     channel_size: int = Field(default=16, ge=1, le=256)

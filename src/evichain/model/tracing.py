@@ -10,8 +10,8 @@ from evichain.evidence.trace import Trace
 from evichain.model.additive import additive_trace
 from evichain.model.chain import Chain
 from evichain.model.evidence_source import EvidenceSource, PlanSource
-from evichain.model.head import DotHead
 from evichain.model.removal import removal_trace
+from evichain.ratings.side import Side
 
 
 def trace(
@@ -31,5 +31,5 @@ def trace(
 
 def trace_of(chain: Chain, source: EvidenceSource, *, pieces: int, depth: int) -> Trace:
     """The same for any source of evidence."""
-    made = additive_trace if isinstance(chain.head, DotHead) else removal_trace
+    made = additive_trace if chain.generator(Side.USER, 0).additive else removal_trace
     return made(chain, source, pieces=pieces, depth=depth)

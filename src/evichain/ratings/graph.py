@@ -66,6 +66,10 @@ class Graph:
         return self.scale.std(self.rows[Side.USER].codes, self.mean)
 
     @property
+    def interactions(self) -> bool:
+        return False
+
+    @property
     def nbytes(self) -> int:
         return sum(rows.nbytes for rows in self.rows)
 

@@ -63,8 +63,10 @@ class Bulk:
         user, item = (_evidence(source, sent, side, blocks) for side in Side)
         return cls(source, shared, sent, blocks, (user, item))
 
-    def embeddings(self, side: Side, depth: int = 0) -> "DataFrame":
+    def embeddings(self, side: Side, depth: int | None = None) -> "DataFrame":
         """`id` and `row` (the embedding's bytes, null where there is none) at a depth."""
+        if depth is None:
+            depth = self.shared.policy.request_depth(side)
         if depth >= self.shared.policy.max_depth - 1:
             return self._made(side, depth)
         below = self.embeddings(side.opposite, depth + 1).where(F.col("row").isNotNull())

@@ -53,8 +53,22 @@ class TrainingSettings(BaseModel):
     unknown_share: float = Field(default=0.0, ge=0, le=0.5)
     """The share of a batch in which the user or the item is taken as unknown, so that generators
     with a prior learn it."""
+    unchosen_weight: float | None = Field(default=None, gt=0)
+    """Choices: the weight of an item that was not chosen, beside 1 for a chosen one. By default,
+    this and the next three settings are chosen on validation lists."""
+    choice_ridge: float | None = Field(default=None, gt=0)
+    """Choices: the penalty of keys, as a share of the weight of all that was not chosen."""
+    user_discount: float | None = Field(default=None, ge=0, le=2)
+    """Choices: the power of the number of their choices by which users weigh less as evidence."""
+    item_discount: float | None = Field(default=None, ge=0, le=2)
+    """Choices: the power of the number of their choices by which items weigh less as evidence."""
+    liked_from: float | None = None
+    """Choices: the lowest rating that counts as a choice; the mean rating by default."""
+    disliked_confidence: float = Field(default=0.0, ge=0, le=1)
+    """Choices: how much a lower rating counts as a choice against the item."""
     validation: float = Field(default=0.0, ge=0, lt=1)
-    """The part of the training ratings held out for validation and early stopping."""
+    """The part of the training ratings held out for validation and early stopping; of choices,
+    the part of the users."""
     validate_every: int = Field(default=50, ge=1)
     """Steps between two validations."""
     patience: int = Field(default=0, ge=0)

@@ -16,7 +16,7 @@ from evichain.answering.answers import best_items
 from evichain.answering.graph_backend import GraphBackend
 from evichain.answering.row_evidence import user_output
 from evichain.kernels import Longs
-from evichain.model.fold_in import FoldIn
+from evichain.model.fold_in import fold_in_of
 from evichain.model.inference import HeadOutput, read
 from evichain.ratings.ids import UNKNOWN, Id
 from evichain.ratings.scale import Scale
@@ -73,14 +73,16 @@ class LiveEngine:
             version,
             (LiveRows.of(pool.graph, Side.USER), LiveRows.of(pool.graph, Side.ITEM)),
             layers,
-            all_item_outputs(chain, layers[0, Side.ITEM].take(np.arange(len(ids[Side.ITEM])))),
+            all_item_outputs(
+                chain, layers[self._updater.items].take(np.arange(len(ids[Side.ITEM])))
+            ),
         )
         self._pending = _NONE_TOUCHED
         self.snapshot = Snapshot(
             version=version,
             refreshed_version=version,
             chain=chain,
-            fold_in=FoldIn.of(chain),
+            fold_in=fold_in_of(chain),
             policy=policy,
             scale=scale or pool.graph.scale,
             ids=ids,
@@ -155,7 +157,7 @@ class LiveEngine:
 
     def _read(self, items: HeadOutput, layers: LiveLayers, differ: Longs) -> HeadOutput:
         """The head output of every item, after some embeddings changed."""
-        layer = layers[0, Side.ITEM]
+        layer = layers[self._updater.items]
         # New items need a row, even without an embedding.
         differ = np.union1d(
             differ, np.arange(len(items.has_embedding) - 1, len(layer.has_embedding))

@@ -64,6 +64,7 @@ class LayerUpdater:
 
     def __init__(self, chain: Chain, policy: Policy, ids: tuple[IdIndex, IdIndex]) -> None:
         self.chain, self.policy, self.ids = chain, policy, ids
+        self.items: LayerKey = policy.request_depth(Side.ITEM), Side.ITEM
         self._cutoffs: dict[LayerKey, GrowingArray] = {}
 
     def begun(self, pool: Pool) -> LiveLayers:
@@ -78,7 +79,7 @@ class LayerUpdater:
     ) -> tuple[LiveLayers, Longs]:
         """The next layers, after the rows of some entities have changed.
 
-        Returns them, and the items whose embedding at depth 0 differs.
+        Returns them, and the items whose requested embedding differs.
         """
         self._update_cutoffs(rows, touched)
         new = dict(layers)
@@ -92,7 +93,7 @@ class LayerUpdater:
             grown = new[key].grown(len(self.ids[side]))
             new[key] = self._with(new, grown, rows, key, dirty)
             changed[key] = dirty[_differs(grown.take(dirty), new[key].take(dirty))]
-        return new, changed.get((0, Side.ITEM), NO_INDICES)
+        return new, changed.get(self.items, NO_INDICES)
 
     def urgent(
         self, layers: LiveLayers, rows: BothRows, touched: tuple[Longs, Longs]
@@ -115,9 +116,10 @@ class LayerUpdater:
         return new
 
     def _lacks(self, layers: LiveLayers, entities: Longs, side: Side) -> Flags:
-        """Which entities have no embedding at depth 0 or 1, if that layer is stored."""
+        """Which entities lack an embedding at the first depths, as far as these are stored."""
+        top = self.policy.request_depth(Side.ITEM)
         found = np.zeros(len(entities), np.bool_)
-        for key in ((0, side), (1, side)):
+        for key in ((top, side), (top + 1, side)):
             if key in layers:
                 grown = layers[key].grown(len(self.ids[side]))
                 found |= ~grown.has_embedding.take(entities)
