@@ -3,10 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import torch
 from hypothesis import strategies as st
 
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
+from evichain.model.chain import Chain
+from evichain.model.choices import ChoiceGenerator
+from evichain.model.settings import ChainSettings
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
@@ -45,6 +49,35 @@ def pools(draw: st.DrawFn) -> Pool:
     graph = draw(graphs())
     counts = [draw(st.integers(0, len(graph.ids[side]))) for side in Side]
     return Pool.most_rated(graph, (counts[0], counts[1]))
+
+
+def a_choice_chain(pool: Pool, policy: Policy) -> Chain:
+    """A chain of choices with drawn numbers: nothing is neutral."""
+    torch.manual_seed(3)
+    shape = ChainSettings(generator="choices", key_size=3, shared_generators=False)
+    chain = Chain.for_pool(shape, pool, policy.max_depth)
+    with torch.no_grad():
+        for parameter in chain.parameters():
+            parameter.normal_(std=0.7)
+        for module in chain.generators:
+            if isinstance(module, ChoiceGenerator):
+                module.reading.copy_(torch.tensor([3.0, 0.4, 0.0]))
+    return chain
+
+
+@st.composite
+def staggered_policies(draw: st.DrawFn) -> Policy:
+    """The policies that a chain of choices allows."""
+    return Policy(
+        max_depth=draw(st.sampled_from([3, 5])),
+        evidence_limit=draw(st.sampled_from([1, 2, 3, 5, 80])),
+        telescoping=draw(st.booleans()),
+        prototype_prioritization=draw(st.booleans()),
+        cycle_blocking=False,
+        bottom_prototypes=True,
+        staggered=True,
+        caching=draw(st.booleans()),
+    )
 
 
 @st.composite

@@ -37,8 +37,9 @@ class Settings:
         choices = self.chain.generator == "choices"
         if choices != self.policy.staggered:
             raise _misfit("staggered and the generator 'choices' belong together")
-        if choices and not (self.policy.bottom_prototypes and self.policy.max_depth % 2):
-            raise _misfit("choices need bottom_prototypes and an odd max_depth")
+        depth = self.policy.max_depth
+        if choices and not (self.policy.bottom_prototypes and depth % 2 and depth >= 3):
+            raise _misfit("choices need bottom_prototypes and a max_depth of 3, 5, 7, ...")
         if choices and self.chain.shared_generators:
             raise _misfit("choices need a generator for each depth; switch shared_generators off")
 

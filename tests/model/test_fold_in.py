@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from evichain.model.chain import Chain
+from evichain.model.choices import ChoiceGenerator
 from evichain.model.fold_in import fold_in_of
 from evichain.model.inference import read
 from evichain.model.settings import ChainSettings
@@ -41,6 +42,27 @@ def test_a_single_row_is_that_of_the_generator(parts: tuple[bool, ...], count: i
     )
     for name in ("vectors", "embeddings", "log_stds", "has_embedding", "answerable"):
         np.testing.assert_allclose(getattr(end, name), getattr(answerable, name), atol=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 60])
+def test_a_single_row_of_choices_is_that_of_the_generator(count: int) -> None:
+    torch.manual_seed(count)
+    shape = ChainSettings(generator="choices", key_size=5, shared_generators=False)
+    chain = Chain(shape, (0, 3), 3.4, depths=1)
+    generator = chain.generator(Side.USER, 0)
+    assert isinstance(generator, ChoiceGenerator)
+    with torch.no_grad():
+        for parameter in generator.parameters():
+            parameter.normal_()
+        generator.reading.copy_(torch.tensor([3.0, 0.5, 0.0]))
+        evidence, ratings = torch.randn(count, 6), torch.randint(1, 6, (count,)).float()
+        expected = generator(evidence, ratings).numpy()
+    fold_in = fold_in_of(chain)
+    assert fold_in is not None
+    found = fold_in.row(evidence.numpy(), ratings.numpy())
+    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-4)
+    end = read(chain, Side.USER, expected[None], np.ones(1, np.bool_))
+    np.testing.assert_allclose(fold_in.output(found).vectors, end.vectors, atol=1e-5, rtol=1e-4)
 
 
 def test_means_are_left_to_the_generator() -> None:

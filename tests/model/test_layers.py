@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import policies, pools
+from tests.strategies import a_choice_chain, policies, pools, staggered_policies
 
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -28,7 +28,8 @@ def a_chain(pool: Pool, policy: Policy, generator: str) -> Chain:
 
 def assert_layers_agree(pool: Pool, policy: Policy, chain: Chain) -> None:
     layers = all_layers(chain, pool, policy)
-    assert set(layers) == {(d, side) for d in range(policy.max_depth + 1) for side in Side}
+    depths = range(policy.max_depth + 1)
+    assert set(layers) == {(d, side) for d in depths for side in Side if policy.needs(d, side)}
     for (depth, side), layer in layers.items():
         recursion = Recursion(chain, pool, policy)
         for index in range(len(pool.graph.ids[side])):
@@ -43,6 +44,12 @@ def assert_layers_agree(pool: Pool, policy: Policy, chain: Chain) -> None:
 @given(pools(), policies(channels=True), st.sampled_from(["mean", "channels"]))
 def test_layers_are_what_the_recursion_gives(pool: Pool, policy: Policy, generator: str) -> None:
     assert_layers_agree(pool, policy, a_chain(pool, policy, generator))
+
+
+@settings(max_examples=100)
+@given(pools(), staggered_policies())
+def test_layers_of_choices_are_what_the_recursion_gives(pool: Pool, policy: Policy) -> None:
+    assert_layers_agree(pool, policy, a_choice_chain(pool, policy))
 
 
 def test_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

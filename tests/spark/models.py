@@ -20,6 +20,16 @@ from evichain.spark.shared import Shared, by_key
 
 RECIPES: dict[str, dict[str, Any]] = {
     "plus": {"evidence_limit": 20, "key_size": 8},
+    "choices": {
+        "evidence_limit": 30,
+        "key_size": 8,
+        "max_depth": 3,
+        "item_discount": 0.25,
+        "user_discount": 0.25,
+        "unchosen_weight": 0.3,
+        "choice_ridge": 0.01,
+        "prototype_users": 0,
+    },
     "paper": {
         "evidence_limit": 12,
         "max_depth": 2,
@@ -47,7 +57,7 @@ def shared_of(chain: Chain, pool: Pool, policy: Policy) -> Shared:
 
 def saved_model(recipe: str, ratings: Ratings, folder: Path) -> REC:
     """A model of a recipe, saved as `folder/recipe`, with its ratings as `recipe.parquet`."""
-    model = REC(recipe, **SMALL, **RECIPES[recipe]).fit(ratings)
+    model = REC(recipe, **{**SMALL, **RECIPES[recipe]}).fit(ratings)
     model.save(folder / recipe)
     frame = model.graph.to_ratings().frame
     frame.sample(fraction=1, shuffle=True, seed=0).write_parquet(folder / f"{recipe}.parquet")

@@ -20,11 +20,11 @@ from evichain.spark.source import read_pairs, read_source
 from evichain.spark.vectors import vectors
 
 Models = tuple[Path, dict[str, REC]]
-ITEMS_A_BLOCK = {"plus": 150, "paper": 10**6}
+ITEMS_A_BLOCK = {"plus": 150, "choices": 150, "paper": 10**6}
 """Lists are merged from several blocks of items, or made from all of them at once."""
 
 
-@pytest.fixture(scope="module", params=["plus", "paper"])
+@pytest.fixture(scope="module", params=["plus", "choices", "paper"])
 def recipe(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -35,6 +35,7 @@ SHAPES = {
     "unlimited": settings_for(
         "paper", cycle_blocking=False, evidence_limit=99, max_depth=2, telescoping=False, **SMALL
     ),
+    "choices": settings_for("choices", key_size=3, max_depth=3, evidence_limit=4),
     "flat": settings_for("paper", cycle_blocking=False, max_depth=0, **SMALL),
     "no priority": settings_for(
         "paper", cycle_blocking=False, evidence_limit=2, prototype_prioritization=False, **SMALL
