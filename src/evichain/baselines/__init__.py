@@ -109,6 +109,9 @@ BASELINES: Mapping[str, BaselineEntry] = {
 FOR_LISTS = tuple(name for name, entry in BASELINES.items() if entry.lists)
 """The baselines for lists."""
 
+LIST_PEERS = ("popularity", *FOR_LISTS)
+"""The baselines that list for people who are not in the data."""
+
 REFERENCES = ("popularity", "biases")
 """The baselines whose figures stand beside every evaluation."""
 

@@ -54,7 +54,9 @@ class IALS(ImplicitBaseline[IALSSettings]):
     Settings = IALSSettings
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
         {"factors": factors, "unobserved": unobserved, "ridge": ridge}
-        for factors, unobserved, ridge in product((64, 128), (0.1, 0.3, 1.0), (0.006, 0.012, 0.024))
+        for factors, unobserved, ridge in product(
+            (64, 128), (0.1, 0.3, 1.0), (0.006, 0.012, 0.024, 0.048)
+        )
     )
 
     def _learn_lists(self, graph: Graph, *, progress: bool) -> LearnedLists:
