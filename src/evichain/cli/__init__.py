@@ -31,6 +31,7 @@ VERBS = {
     "serve": "Serve a model over HTTP: ratings in, answers out.",
     "spark": "Embeddings, predictions and lists in bulk, on Spark.",
     "baseline": "Train and test a recommender to compare with.",
+    "compare": "Train several systems on the same split, and compare them.",
     "bench": "Measure a training step, growing data, lists, and the service.",
     "paper": "Make the tables and figures of the paper again.",
 }
