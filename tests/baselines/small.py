@@ -63,7 +63,8 @@ SMALL: dict[str, dict[str, Any]] = {
     # In the planted blocks everyone rates everything alike often: only the ratings tell who
     # likes what.
     "ease": {"weighted": True, "regularization": 20.0},
-    "ials": {"weighted": True, "factors": 2, "ridge": 0.05},
+    "ials": {"weighted": True, "factors": 2, "unobserved": 0.3, "ridge": 0.05},
+    "collaborative-greedy": {"weighted": True, "similarity": 0.4},
     "item-cosine": {"weighted": True, "neighbours": 20},
 }
 SMALL["columnless"] = SMALL["rowless"]

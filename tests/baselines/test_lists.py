@@ -7,6 +7,7 @@ import pytest
 
 from evichain import Ratings
 from evichain.baselines import FOR_LISTS, make_baseline
+from evichain.baselines import collaborative_greedy as greedy_module
 from evichain.baselines import ease as ease_module
 from evichain.baselines.ials import IALS
 from evichain.errors import DataError
@@ -82,6 +83,25 @@ def test_item_cosine_adds_up_the_cosines() -> None:
     cosines = x.T @ x / np.sqrt(np.outer(x.sum(0), x.sum(0)))
     found = model.score_histories(histories_of(x.astype(np.float32)))
     assert found == pytest.approx(x @ cosines, abs=1e-4)
+
+
+def test_collaborative_greedy_counts_what_neighbours_chose() -> None:
+    ratings = Ratings.from_arrays([0, 0, 1, 1, 2, 2, 3], [0, 1, 0, 2, 2, 3, 4], [1] * 7)
+    model: Any = make_baseline("collaborative-greedy", similarity=0.4).fit(ratings)
+    asked = np.array([[1, 0, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 0]], np.float32)
+    found = model.score_histories(histories_of(asked))
+    # Neighbours of item 0 alone: users 0 and 1. Of items 2 and 3: users 1 and 2. Then everyone.
+    assert found[0].tolist() == [1, 0.5, 0.5, 0, 0]
+    assert found[1].tolist() == [0.5, 0, 1, 0.5, 0]
+    assert found[2].tolist() == [0.5, 0.25, 0.5, 0.25, 0.25]
+
+
+def test_collaborative_greedy_goes_over_users_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    model: Any = make_baseline("collaborative-greedy").fit(planted_blocks())
+    asked = histories_of(matrix(model))
+    whole = model.score_histories(asked)
+    monkeypatch.setattr(greedy_module, "_CELLS", 300)
+    assert model.score_histories(asked) == pytest.approx(whole, abs=1e-6)
 
 
 @pytest.mark.parametrize("weighting", ["cosine", "tfidf", "bm25"])

@@ -103,7 +103,8 @@ def test_recall_counts_to_k_at_most() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "settings"), [("ease", {}), ("ials", {"factors": 4}), ("item-cosine", {})]
+    ("name", "settings"),
+    [("ease", {}), ("ials", {"factors": 4}), ("item-cosine", {}), ("collaborative-greedy", {})],
 )
 def test_a_model_of_choices_finds_the_planted_block(
     name: str, settings: dict[str, Any], blocks: HeldOutUsers

@@ -100,6 +100,12 @@ BASELINES: Mapping[str, BaselineEntry] = {
         "ease", "EASE", "lists: a linear model of items, in closed form", lists=True
     ),
     "ials": BaselineEntry("ials", "IALS", "lists: factorization of who chose what", lists=True),
+    "collaborative-greedy": BaselineEntry(
+        "collaborative_greedy",
+        "CollaborativeGreedy",
+        "lists: what users with a similar history chose",
+        lists=True,
+    ),
     "item-cosine": BaselineEntry(
         "item_cosine", "ItemCosine", "lists: the neighbours of what was chosen", lists=True
     ),

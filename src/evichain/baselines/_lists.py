@@ -69,15 +69,14 @@ class ListBaseline(Baseline[Chosen]):
     def score_histories(self, histories: Histories) -> Floats:
         """The scores of all items for people who need not be in the data: [histories, items]."""
         self._fitted  # noqa: B018  an error before `fit`
-        weights = weights_of(histories.weights, weighted=self.settings.weighted)
-        return self._score(Histories(histories.indptr, histories.items, weights))
+        return self._score(self._weighed(histories))
 
     def score_users(self, users: Ints) -> ScoreBlock:
         """The scores of all items for users, by index; see `evichain.evaluation.scoring`."""
         graph = self.graph
 
         def block(part: slice) -> Floats:
-            scores = self.score_histories(_histories_of(graph, users[part]))
+            scores = self.score_histories(histories_of(graph, users[part]))
             scores[users[part] == UNKNOWN] = -np.inf
             return scores
 
@@ -92,14 +91,18 @@ class ListBaseline(Baseline[Chosen]):
             distinct, position = np.unique(users, return_inverse=True)
             step, found = max(1, _CELLS // catalogue), np.empty(len(users), np.float32)
             for start in range(0, len(distinct), step):
-                histories = _histories_of(graph, distinct[start : start + step])
-                weights = weights_of(histories.weights, weighted=self.settings.weighted)
-                block = learned.score(Histories(histories.indptr, histories.items, weights))
+                histories = histories_of(graph, distinct[start : start + step])
+                block = learned.score(self._weighed(histories))
                 asked = (position >= start) & (position < start + step)
                 found[asked] = block[position[asked] - start, items[asked]]
             return found
 
         return Learned(scores, learned.parameters, learned.figures)
+
+    def _weighed(self, histories: Histories) -> Histories:
+        """The same histories with the weights that the model wants."""
+        weights = weights_of(histories.weights, weighted=self.settings.weighted)
+        return Histories(histories.indptr, histories.items, weights)
 
     def _interactions(self, graph: Graph) -> "csr_matrix":
         """The weights of all interactions: [users, items]."""
@@ -121,7 +124,7 @@ def weights_of(ratings: Floats, *, weighted: bool) -> Floats:
     return np.maximum(ratings, 0) if weighted else np.ones_like(ratings)
 
 
-def _histories_of(graph: Graph, users: Ints | Longs) -> Histories:
+def histories_of(graph: Graph, users: Ints | Longs) -> Histories:
     """The histories of users of the graph; nothing for UNKNOWN."""
     rows = graph.rows[Side.USER]
     owners, items = seen_pairs(graph, users)

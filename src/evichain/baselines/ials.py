@@ -24,14 +24,14 @@ _SOLVED = 1 << 22
 class IALSSettings(ListSettings):
     """The settings of `IALS`."""
 
-    factors: int = Field(default=64, ge=1, le=4096)
+    factors: int = Field(default=128, ge=1, le=4096)
     """K: the length of a vector."""
-    unobserved: float = Field(default=0.3, gt=0)
+    unobserved: float = Field(default=0.2, gt=0)
     """a: the weight of a pair without interaction, beside 1 for one with."""
-    ridge: float = Field(default=0.006, gt=0)
+    ridge: float = Field(default=0.01, gt=0)
     """How strongly a vector is shrunk towards zero, for each unit of the weight it is learned
     from."""
-    iterations: int = Field(default=12, ge=0)
+    iterations: int = Field(default=16, ge=0)
     """How often the vectors of both sides are solved for in turn."""
 
 
@@ -52,10 +52,11 @@ class IALS(ImplicitBaseline[IALSSettings]):
     """
 
     Settings = IALSSettings
+    # What is best of the ridge falls as what is unobserved weighs more.
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
-        {"factors": factors, "unobserved": unobserved, "ridge": ridge}
-        for factors, unobserved, ridge in product(
-            (64, 128), (0.1, 0.3, 1.0), (0.006, 0.012, 0.024, 0.048)
+        {"factors": factors, "unobserved": unobserved, "ridge": round(strength / unobserved, 6)}
+        for factors, unobserved, strength in product(
+            (64, 128), (0.1, 0.2, 0.4), (0.0009, 0.0018, 0.0036)
         )
     )
 
