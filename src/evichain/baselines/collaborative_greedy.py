@@ -76,6 +76,7 @@ def _shares(asked: Histories, everyone: Histories, items: int, threshold: np.flo
 
 def _directions(rows: Floats) -> Floats:
     """Rows of length 1; a row of zeros stays one."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    found: Floats = rows / np.where(lengths > 0, lengths, np.float32(1))
+    lengths: Floats = np.linalg.norm(rows, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    found: Floats = rows / lengths
     return found
