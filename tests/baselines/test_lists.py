@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.choices import liked_blocks, only_liked
 
 from evichain import Ratings
 from evichain.baselines import FOR_LISTS, make_baseline
@@ -16,7 +17,7 @@ from evichain.kernels import Floats
 from evichain.ratings.ids import UNKNOWN
 from evichain.testing import planted_blocks
 
-CHOSEN = Ratings(planted_blocks().frame.filter(planted_blocks().frame["rating"] == 5))
+CHOSEN = only_liked(liked_blocks())
 """Users who only choose items of their own block."""
 
 
@@ -113,15 +114,16 @@ def test_every_weighting_finds_the_block(weighting: str) -> None:
 
 @pytest.mark.parametrize("name", FOR_LISTS)
 def test_ratings_count_only_if_they_are_to(name: str) -> None:
-    ratings = planted_blocks()
-    ones = Ratings.from_arrays(
-        ratings.frame["user_id"], ratings.frame["item_id"], [1] * len(ratings)
+    ratings, pair = planted_blocks(), ([0] * 40, range(40))
+    others = Ratings(ratings.frame.with_columns(rating=6 - ratings.frame["rating"]))
+    plain, same = (make_baseline(name).fit(r).predict(*pair).estimates for r in (ratings, others))
+    weighted, other = (
+        make_baseline(name, weighted=True).fit(r).predict(*pair).estimates
+        for r in (ratings, others)
     )
-    plain = make_baseline(name).fit(ratings).predict([0] * 40, range(40)).estimates
-    same = make_baseline(name, weighted=True).fit(ones).predict([0] * 40, range(40)).estimates
-    other = make_baseline(name, weighted=True).fit(ratings).predict([0] * 40, range(40)).estimates
-    assert plain == pytest.approx(same, abs=1e-5)
-    assert plain != pytest.approx(other, abs=1e-2)
+    assert plain == pytest.approx(same, abs=1e-6)
+    assert plain != pytest.approx(weighted, abs=1e-2)
+    assert weighted != pytest.approx(other, abs=1e-2)
 
 
 @pytest.mark.parametrize("name", FOR_LISTS)

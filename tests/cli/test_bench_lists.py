@@ -3,11 +3,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.choices import LIKED, liked_blocks
 from typer.testing import Result
 
 from evichain.baselines import LIST_PEERS, make_baseline
 from evichain.evaluation import evaluate_held_out, held_out_users
-from evichain.testing import planted_blocks
 
 Run = Callable[..., Result]
 RunJson = Callable[..., dict[str, Any]]
@@ -18,14 +18,14 @@ Refused = Callable[..., list[str]]
 def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Users who choose items of their own block, as a file."""
     path = tmp_path_factory.mktemp("lists") / "ratings.csv"
-    planted_blocks(100, 40).frame.write_csv(path)
+    liked_blocks(100, 40).frame.write_csv(path)
     return path
 
 
 def test_ours_and_the_peers_are_compared(
     run: Run, run_json: RunJson, blocks: Path, small: list[str]
 ) -> None:
-    call = ("bench", "lists", "--data", blocks, "--threshold", 5, "--seed", 2, *small)
+    call = ("bench", "lists", "--data", blocks, "--threshold", LIKED, "--seed", 2, *small)
     call += ("--peer", "popularity", "--peer", "ease")
     found = run_json(*call)
     assert list(found["systems"]) == ["plus", "popularity", "ease"]
@@ -34,7 +34,7 @@ def test_ours_and_the_peers_are_compared(
     assert found["ratio"] == pytest.approx(ours["ndcg_100"] / ease["ndcg_100"])
     assert ours["settings"]["iterations"] == 3
     assert (found["train_users"], found["validation_users"], found["test_users"]) == (80, 10, 10)
-    parts = held_out_users(blocks, 5, seed=2)
+    parts = held_out_users(blocks, LIKED, seed=2)
     assert found["train_interactions"] == len(parts.train)
     model = make_baseline("ease", regularization=ease["settings"]["regularization"])
     expected = evaluate_held_out(model.fit(parts.train), parts.test)

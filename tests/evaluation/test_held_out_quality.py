@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.choices import LIKED, liked_blocks
 
 from evichain import REC, Ratings
 from evichain.baselines import make_baseline
@@ -22,7 +23,6 @@ from evichain.evaluation import list_quality as lists_module
 from evichain.kernels import Floats
 from evichain.protocol import Recommendation
 from evichain.ratings.graph import Graph
-from evichain.testing import planted_blocks
 
 SMALL: dict[str, Any] = {"iterations": 3, "embedding_size": 4, "width": 8}
 
@@ -63,7 +63,7 @@ class ForGuests:
 @pytest.fixture(scope="module")
 def blocks() -> HeldOutUsers:
     """Users who only choose items of their own block, one of four."""
-    return held_out_users(planted_blocks(200, 80, 4), threshold=5)
+    return held_out_users(liked_blocks(200, 80, 4), threshold=LIKED)
 
 
 def test_by_hand() -> None:

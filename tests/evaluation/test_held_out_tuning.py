@@ -3,20 +3,20 @@
 from typing import Any
 
 import pytest
+from tests.choices import LIKED, liked_blocks
 
 from evichain.baselines import make_baseline
 from evichain.errors import SettingsError
 from evichain.evaluation import HeldOutPart, HeldOutUsers, evaluate_held_out, tune_held_out
 from evichain.evaluation.held_out_users import held_out_users
-from evichain.testing import planted_blocks
 
 
 @pytest.fixture(scope="module")
 def parts() -> HeldOutUsers:
-    found = held_out_users(planted_blocks(200, 80, 4), threshold=5)
+    found = held_out_users(liked_blocks(200, 80, 4), threshold=LIKED)
     # Whoever reads the test part fails.
     unread: Any = HeldOutPart(None, None)  # type: ignore[arg-type]
-    return HeldOutUsers(found.train, found.validation, unread, 5, 0)
+    return HeldOutUsers(found.train, found.validation, unread, LIKED, 0)
 
 
 def make(**settings: Any) -> Any:
