@@ -109,8 +109,9 @@ def _histories(graph: Graph, given: Ratings, names: pl.Series) -> Histories:
 
 def _pairs(graph: Graph, table: Ratings, names: pl.Series) -> tuple[Longs, Ints]:
     """The users of a table as positions among `names`, and the items as indices."""
-    users = np.searchsorted(names.to_numpy(), table.frame["user_id"].to_numpy())
-    return users.astype(np.int64), graph.ids[Side.ITEM].index(table.frame["item_id"])
+    positions = pl.int_range(len(names), dtype=pl.Int64, eager=True)
+    users = table.frame["user_id"].replace_strict(names, positions, return_dtype=pl.Int64)
+    return users.to_numpy(), graph.ids[Side.ITEM].index(table.frame["item_id"])
 
 
 def _metrics(lists: RankedLists, wanted: Ints, graph: Graph) -> HeldOutMetrics:

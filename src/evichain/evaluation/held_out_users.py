@@ -70,30 +70,36 @@ def held_out_users(
     kept = table if threshold is None else table.take(table.frame[RATING] >= threshold)
     kept = kept.take(kept.frame.select(pl.len().over(USER) >= FEWEST).to_series())
     draws = np.random.default_rng(seed)
-    names, users = np.unique(kept.frame[USER].to_numpy(), return_inverse=True)
-    count = int(len(names) * share)
+    users, members = _numbers(kept.frame[USER])
+    count = int(members * share)
     if not count:
         raise DataError(
-            f"{len(names):,} users with {FEWEST} or more interactions are too few to hold out "
+            f"{members:,} users with {FEWEST} or more interactions are too few to hold out "
             f"{share:.0%} of them",
             where=table.name,
             right="Give more ratings, a larger share, or a lower threshold.",
         )
-    order = draws.permutation(len(names))
+    order = draws.permutation(members)
     train = np.ones(len(users), np.bool_)
     parts = []
     for held in (order[count : 2 * count], order[:count]):
         rows = np.isin(users, held)
         train &= ~rows
         parts.append(rows)
-    items, item_of_row = np.unique(kept.frame[ITEM].to_numpy(), return_inverse=True)
-    trained = np.zeros(len(items), np.bool_)
-    trained[item_of_row[train]] = True
+    items, catalogue = _numbers(kept.frame[ITEM])
+    trained = np.zeros(catalogue, np.bool_)
+    trained[items[train]] = True
     validation, test = (
-        _parted(kept, np.flatnonzero(rows & trained[item_of_row]), users, item_of_row, draws)
-        for rows in parts
+        _parted(kept, np.flatnonzero(rows & trained[items]), users, items, draws) for rows in parts
     )
     return HeldOutUsers(kept.take(train), validation, test, threshold, seed)
+
+
+def _numbers(ids: pl.Series) -> tuple[Longs, int]:
+    """Each row's id as its number in ascending order, and how many ids there are."""
+    known = ids.unique().sort()
+    numbers = pl.int_range(len(known), dtype=pl.Int64, eager=True)
+    return ids.replace_strict(known, numbers, return_dtype=pl.Int64).to_numpy(), len(known)
 
 
 def _parted(
