@@ -17,13 +17,15 @@ from evichain.answering.arguments import as_list, broadcast, how_many, is_guest,
 from evichain.answering.asker import Asker, Guest, find_user, make_guest
 from evichain.answering.graph_backend import GraphBackend
 from evichain.answering.lists import lists_for_users
+from evichain.answering.row_evidence import user_output
 from evichain.errors import DataError, NotFittedError, SettingsError, UnknownEntityError
 from evichain.evaluation import Evaluation, ListMetrics, evaluate, list_metrics
-from evichain.evaluation.scoring import ScoreBlock
+from evichain.evaluation.scoring import Histories, ScoreBlock
 from evichain.evidence.pool import Pool
 from evichain.evidence.trace import Trace
 from evichain.kernels import Floats, Ints
 from evichain.model.chain import Chain
+from evichain.model.inference import HeadOutput
 from evichain.progress import progress as progress_bar
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendations, SimilarItems
 from evichain.ratings.graph import Graph
@@ -373,6 +375,18 @@ class REC:
             return scores
 
         return block
+
+    def score_histories(self, histories: Histories) -> Floats:
+        """The scores of all items for people who only bring ratings: [histories, items]."""
+        backend, items = self.backend, self.backend.items
+        if not len(histories):
+            return np.empty((0, len(self.graph.ids[Side.ITEM])), np.float32)
+        rows = (backend.guest_row(*history) for history in histories)
+        found = HeadOutput.joined([user_output(backend, row) for row in rows])
+        scores: Floats = found.vectors @ items.vectors[:-1].T
+        scores[~found.answerable] = -np.inf
+        scores[:, ~items.has_embedding[:-1]] = -np.inf
+        return scores
 
     @property
     def training_mean(self) -> float:

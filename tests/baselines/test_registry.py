@@ -48,8 +48,16 @@ def test_no_size_is_beyond_all_machines(name: str) -> None:
             make_baseline(name, **{size: 10**10})
 
 
-@pytest.mark.parametrize("name", ["biased-mf", "svd++", "item-knn"])
-def test_a_missing_extra_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "surprise", None)
-    with pytest.raises(SettingsError, match=r"its extra `baselines`"):
+@pytest.mark.parametrize(
+    ("name", "module", "extra"),
+    [
+        *((name, "surprise", "baselines") for name in ("biased-mf", "svd++", "item-knn")),
+        *((name, "implicit", "bench") for name in ("ials", "item-cosine")),
+    ],
+)
+def test_a_missing_extra_is_named(
+    name: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SettingsError, match=f"its extra `{extra}`"):
         make_baseline(name).fit(planted_blocks())

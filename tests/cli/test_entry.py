@@ -12,7 +12,7 @@ Refused = Callable[..., list[str]]
 
 GROUPS = {
     "data": ("list", "fetch", "describe", "convert", "split", "generate"),
-    "bench": ("step", "embed", "scale", "serve"),
+    "bench": ("step", "embed", "scale", "lists", "serve"),
     "spark": ("embed", "score", "recommend"),
 }
 LEAVES: list[tuple[str, ...]] = [(verb,) for verb in VERBS if verb not in GROUPS]

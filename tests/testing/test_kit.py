@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from evichain.errors import NotFittedError, SettingsError, UnknownEntityError
+from evichain.evaluation import Histories
 from evichain.evidence.trace import Piece, Trace
+from evichain.kernels import Floats
 from evichain.protocol import Prediction, Predictions, Recommendation, Similar
+from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.testing import CHECKS, CheckError, check_recommender
@@ -91,6 +94,16 @@ class Neighbours:
         row = self._alike[self._items[item]]
         found = [Similar(i, float(row[k]), str(i)) for i, k in self._items.items() if i != item]
         return sorted(found, key=lambda entry: -entry.similarity)[:n]
+
+    @property
+    def graph(self) -> Graph:
+        users, items = zip(*self._table, strict=True)
+        return Graph.build(Ratings.from_arrays(users, items, list(self._table.values())))
+
+    def score_histories(self, histories: Histories) -> Floats:
+        rated = histories.dense(len(self._items))
+        scores = np.where(rated > 0, rated - self._mean, 0) @ self._alike
+        return np.asarray(scores, np.float32)
 
     def explain(self, user: Any, item: Any) -> Trace:
         parts = self._parts(user, item)
@@ -238,6 +251,19 @@ def half_told(self: Neighbours, right: Any, user: Any, item: Any) -> Trace:
     return replace(found, user=replace(found.user, pieces=found.user.pieces[1:]))
 
 
+def beside_the_others(self: Neighbours, right: Any, histories: Histories) -> Floats:
+    found: Floats = right(histories)
+    found -= found.mean(axis=0)
+    return found
+
+
+def first_counts_most(self: Neighbours, right: Any, histories: Histories) -> Floats:
+    found: Floats = right(histories)
+    for row, (items, _) in zip(found, histories, strict=True):
+        row[items[:1]] += 1
+    return found
+
+
 def one_to_one(self: Any, right: Any, users: Any, items: Any) -> Any:
     if np.shape(users) != np.shape(items):
         raise ValueError("as many of both")
@@ -309,6 +335,9 @@ BROKEN: list[tuple[str, type[Neighbours]]] = [
         "check_similar_items",
         method("similar_items", lambda self, right, *a, **k: right(*a, **k)[::-1]),
     ),
+    ("check_histories", method("score_histories", lambda self, right, h: right(h)[:, :-1])),
+    ("check_histories", method("score_histories", beside_the_others)),
+    ("check_histories", method("score_histories", first_counts_most)),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
 
@@ -342,7 +371,7 @@ class Plain:
         self._inner = Neighbours(shrink)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("save", "load", "add", "explain", "similar_items"):
+        if name in ("save", "load", "add", "explain", "similar_items", "score_histories"):
             raise AttributeError(name)
         return getattr(self._inner, name)
 

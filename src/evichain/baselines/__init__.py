@@ -1,4 +1,4 @@
-"""The recommenders to compare with: those the paper names, and two simple references.
+"""The recommenders to compare with: those the paper names, some for lists, and two references.
 
 All keep `evichain.protocol.Recommender`.
 
@@ -30,6 +30,7 @@ class BaselineEntry:
         about: what it is, in a line.
         published: the test RMSE in the literature, by data set and split.
         settings: settings that differ from the defaults, by data set.
+        lists: whether it is for lists: its estimates are scores, and no ratings.
     """
 
     module: str
@@ -37,6 +38,7 @@ class BaselineEntry:
     about: str
     published: Mapping[tuple[str, str], float] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    lists: bool = False
 
     def load(self) -> "type[Baseline[Any]]":
         """The class, imported on first use because most need PyTorch."""
@@ -94,9 +96,27 @@ BASELINES: Mapping[str, BaselineEntry] = {
     "rbm": BaselineEntry("rbm", "RBM", "a Boltzmann machine over ratings"),
     "prank": BaselineEntry("prank", "PRank", "a perceptron with thresholds for each user"),
     "online-mf": BaselineEntry("online_mf", "OnlineMF", "factorization of a stream of ratings"),
+    "ease": BaselineEntry(
+        "ease", "EASE", "lists: a linear model of items, in closed form", lists=True
+    ),
+    "ials": BaselineEntry("ials", "IALS", "lists: factorization of who chose what", lists=True),
+    "collaborative-greedy": BaselineEntry(
+        "collaborative_greedy",
+        "CollaborativeGreedy",
+        "lists: what users with a similar history chose",
+        lists=True,
+    ),
+    "item-cosine": BaselineEntry(
+        "item_cosine", "ItemCosine", "lists: the neighbours of what was chosen", lists=True
+    ),
 }
 """Every baseline, by name."""
 
+FOR_LISTS = tuple(name for name, entry in BASELINES.items() if entry.lists)
+"""The baselines for lists."""
+
+LIST_PEERS = ("popularity", *FOR_LISTS)
+"""The baselines that list for people who are not in the data."""
 
 REFERENCES = ("popularity", "biases")
 """The baselines whose figures stand beside every evaluation."""

@@ -77,6 +77,8 @@ class Baseline(ABC, Generic[Chosen]):
     Settings: ClassVar[type[BaselineSettings]]
     models_interactions: ClassVar[bool] = True
     """False for a model that ranks items alike for all users."""
+    estimates_ratings: ClassVar[bool] = True
+    """False for a model whose estimates are scores: they order items, on a scale of their own."""
     settings: Chosen
 
     def __init__(self, **settings: Any) -> None:
@@ -147,7 +149,7 @@ class Baseline(ABC, Generic[Chosen]):
         items = np.arange(len(graph.ids[Side.ITEM]), dtype=np.int32)
         users = np.full_like(items, index)
         scores = learned.scores(users, items)
-        shown = graph.scale.within(scores)
+        shown = self._estimates(graph, scores)
         # Ranked by the raw scores: estimates beyond the end of the scale are clipped to be equal.
         order = scores if learned.order is None else learned.order(users, items)
         seen = graph.rows[Side.USER].row(index)[0] if exclude_seen else items[:0]
@@ -202,14 +204,19 @@ class Baseline(ABC, Generic[Chosen]):
             raise NotFittedError("this recommender is not fitted yet", right="Call fit(ratings).")
         return self._state
 
+    def _estimates(self, graph: Graph, scores: Floats) -> Floats:
+        """What `predict` says of these scores."""
+        return graph.scale.within(scores) if self.estimates_ratings else scores
+
     def _predict(self, asked: tuple[list[Any], list[Any]]) -> Predictions:
         graph, learned = self._fitted
         users, items = (graph.ids[side].index(asked[side]) for side in Side)
         known_pairs = np.flatnonzero((users != UNKNOWN) & (items != UNKNOWN))
-        estimates = np.full(len(users), graph.mean, np.float32)
+        nothing_known = graph.mean if self.estimates_ratings else 0.0
+        estimates = np.full(len(users), nothing_known, np.float32)
         for start in range(0, len(known_pairs), _PAIRS_AT_ONCE):
             part = known_pairs[start : start + _PAIRS_AT_ONCE]
-            estimates[part] = graph.scale.within(learned.scores(users[part], items[part]))
+            estimates[part] = self._estimates(graph, learned.scores(users[part], items[part]))
         index = users, items
         reasons: list[str | None] = [None] * len(users)
         for row in np.flatnonzero((users == UNKNOWN) | (items == UNKNOWN)).tolist():

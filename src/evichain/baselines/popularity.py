@@ -3,6 +3,7 @@
 import numpy as np
 
 from evichain.baselines._base import Baseline, BaselineSettings, Learned
+from evichain.evaluation.scoring import Histories
 from evichain.kernels import Floats, Ints
 from evichain.ratings.graph import Graph
 from evichain.ratings.side import Side
@@ -27,3 +28,8 @@ class Popularity(Baseline[BaselineSettings]):
             return counts[items]
 
         return Learned(scores, 1 + len(counts), order=popularity)
+
+    def score_histories(self, histories: Histories) -> Floats:
+        """The same scores for everyone: [histories, items]."""
+        counts = self.graph.rows[Side.ITEM].degrees.astype(np.float32)
+        return np.tile(counts, (len(histories), 1))

@@ -31,7 +31,8 @@ VERBS = {
     "serve": "Serve a model over HTTP: ratings in, answers out.",
     "spark": "Embeddings, predictions and lists in bulk, on Spark.",
     "baseline": "Train and test a recommender to compare with.",
-    "bench": "Measure a training step, growing data, and the service.",
+    "compare": "Train several systems on the same split, and compare them.",
+    "bench": "Measure a training step, growing data, lists, and the service.",
     "paper": "Make the tables and figures of the paper again.",
 }
 

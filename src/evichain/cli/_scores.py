@@ -146,7 +146,8 @@ def print_scores(
     test, facts = found["test"], dict[str, Cell]()
     if test is not None:
         paper = f"   (the paper: {found['paper_rmse']:.3f})" if found.get("paper_rmse") else ""
-        facts["test RMSE"] = f"{test['rmse']:.4f}{paper}"
+        if test["rmse"] == test["rmse"]:  # NaN for scores
+            facts["test RMSE"] = f"{test['rmse']:.4f}{paper}"
         if found.get("all_evidence_rmse") is not None:
             facts["with all evidence"] = f"{found['all_evidence_rmse']:.4f}"
         if test["interval_coverage"] is not None:
@@ -164,29 +165,31 @@ def print_scores(
     rows |= {_REFERENCE_NAMES[key]: figures for key, figures in others.items()}
     print_table(
         "Beside simple references",
-        ("", *_header(test["lists"])),
-        [(label, *_figures(one, one["lists"])) for label, one in rows.items()],
+        ("", *header_of(test["lists"])),
+        [(label, *figures_of(one, one["lists"])) for label, one in rows.items()],
     )
     if test["by_known"]:
         print_table(
             "By the number of training ratings of a user",
-            ("known", "users", "ratings", *_header(test["lists"])),
+            ("known", "users", "ratings", *header_of(test["lists"])),
             [
                 (
                     group["known"],
                     group["users"],
                     group["errors"]["ratings"],
-                    *_figures(group["errors"], group["lists"]),
+                    *figures_of(group["errors"], group["lists"]),
                 )
                 for group in test["by_known"]
             ],
         )
 
 
-def _header(lists: Mapping[str, Any] | None) -> list[str]:
+def header_of(lists: Mapping[str, Any] | None) -> list[str]:
+    """The columns of `figures_of`."""
     return ["RMSE", "MAE", *(f"{name}@{lists['n']}" for name in _LISTS if lists)]
 
 
-def _figures(errors: Mapping[str, Any], lists: Mapping[str, Any] | None) -> list[str]:
+def figures_of(errors: Mapping[str, Any], lists: Mapping[str, Any] | None) -> list[str]:
+    """The figures of an evaluation as text; nothing for a mean over nobody."""
     values = [errors["rmse"], errors["mae"], *(lists[key] for key in _LISTS.values() if lists)]
     return ["" if value != value else f"{value:.4f}" for value in values]

@@ -1,4 +1,4 @@
-"""`evichain bench`: a training step, bulk generation, growing data, and the service, measured."""
+"""`evichain bench`: a training step, bulk generation, growing data, lists, and the service."""
 
 import time
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evichain.cli._bench_scale import EXAMPLES, scale
+from evichain.cli import _bench_lists, _bench_scale
 from evichain.cli._errors import OptionError
 from evichain.cli._loading import load_parts
 from evichain.cli._options import Json, Recipe, Seed, Split, examples, group
@@ -14,8 +14,9 @@ from evichain.cli._output import format_size, note, print_facts, print_json
 from evichain.cli._settings import Changes, settings_options
 from evichain.errors import with_extra
 
-verb = group("Measure a training step, bulk generation, growing data, and the service.")
-verb.command("scale", epilog=examples(*EXAMPLES))(scale)
+verb = group("Measure a training step, bulk generation, growing data, lists, and the service.")
+verb.command("scale", epilog=examples(*_bench_scale.EXAMPLES))(_bench_scale.scale)
+verb.command("lists", epilog=examples(*_bench_lists.EXAMPLES))(_bench_lists.lists)
 
 Data = Annotated[
     str, typer.Option(metavar="DATA", help="A name of `evichain data list`, or a path.")

@@ -1,7 +1,7 @@
 """Evaluate any recommender: errors, lists, and both by how much is known of a user."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -150,6 +150,8 @@ def _errors(
     users, items = (table.frame[side.column] for side in Side)
     if is_recommender(recommender):
         found = recommender.predict(users, items)
+        if not getattr(recommender, "estimates_ratings", True):
+            found = replace(found, estimates=np.full(len(found), np.nan, np.float32))
     else:
         mean = table.mean if graph is None else graph.mean
         score = cast(ScoreFunction, recommender)

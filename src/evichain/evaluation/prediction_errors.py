@@ -18,6 +18,7 @@ class ErrorMetrics:
     """Errors on test ratings. Impossible predictions count with their fallback estimate.
 
     Attributes:
+        rmse, mae: NaN for a recommender whose estimates are scores, and no ratings.
         ratings: the number of test ratings.
         impossible: the number of predictions that have no evidence, only a fallback estimate.
         interval_coverage: the share of ratings inside their intervals. The target is

@@ -5,7 +5,8 @@ fast. A plain function is asked user by user. Any other recommender is asked for
 recommendations, user by user.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from evichain.answering.lists import Pairs
 from evichain.answering.ranking import NO_ITEM, top
 from evichain.errors import DataError, UnknownEntityError
-from evichain.kernels import Flags, Floats, Ints
+from evichain.kernels import Flags, Floats, Ints, Longs
 from evichain.protocol import Predictions, Recommender
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import Id
@@ -43,6 +44,59 @@ class ScoresUsers(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class Histories:
+    """What some people interacted with, person by person; they need not be in the data.
+
+    Attributes:
+        indptr: those of person p are `indptr[p]` to `indptr[p + 1]`.
+        items: indices of items, each at most once for a person.
+        weights: their ratings; 1 where there are none.
+    """
+
+    indptr: Longs
+    items: Ints
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __iter__(self) -> Iterator[tuple[Ints, Floats]]:
+        for start, stop in zip(self.indptr[:-1], self.indptr[1:], strict=True):
+            yield self.items[start:stop], self.weights[start:stop]
+
+    @property
+    def owners(self) -> Longs:
+        """The person of each interaction."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    def part(self, chosen: slice) -> "Histories":
+        """The histories of a range of people."""
+        indptr = self.indptr[chosen.start : chosen.stop + 1]
+        own = slice(indptr[0], indptr[-1])
+        return Histories(indptr - indptr[0], self.items[own], self.weights[own])
+
+    def dense(self, items: int) -> Floats:
+        """[histories, items]: the weights, 0 elsewhere."""
+        found = np.zeros((len(self), items), np.float32)
+        found[self.owners, self.items] = self.weights
+        return found
+
+
+@runtime_checkable
+class ScoresHistories(Protocol):
+    """A recommender that scores all items for people it has not seen, by their histories."""
+
+    @property
+    def graph(self) -> Graph:
+        """The ratings it learned from; they define the indices of items."""
+        ...
+
+    def score_histories(self, histories: Histories) -> Floats:
+        """The scores of all items: [histories, items]; -inf for what is never listed."""
+        ...
+
+
 def is_recommender(recommender: Recommender | ScoreFunction) -> TypeGuard[Recommender]:
     """Whether it predicts and recommends; anything else is taken as a function that scores."""
     return hasattr(recommender, "predict")
@@ -57,6 +111,29 @@ def list_maker(
     if is_recommender(recommender):
         return _from_recommendations(recommender, graph, names)
     return _from_blocks(_block_of_function(cast(ScoreFunction, recommender), graph, names))
+
+
+def history_list_maker(recommender: Any, histories: Histories, graph: Graph) -> ListMaker:
+    """How a recommender lists items for people with these histories.
+
+    One without `score_histories` is asked for the recommendations of guests, one by one.
+    """
+    if isinstance(recommender, ScoresHistories):
+        return _from_blocks(lambda part: recommender.score_histories(histories.part(part)))
+    ids = graph.ids[Side.ITEM]
+
+    def best(part: slice, seen: Pairs, n: int) -> Ints:
+        length = min(n, len(ids))
+        lists = np.full((part.stop - part.start, length), NO_ITEM, np.int32)
+        for row, (items, weights) in enumerate(histories.part(part)):
+            names = ids.values.gather(items).to_list()
+            guest = list(zip(names, weights.tolist(), strict=True))
+            found = ids.index([entry.item for entry in recommender.recommend(guest, length)])
+            kept = found[_unseen(found, items)]
+            lists[row, : len(kept)] = kept
+        return lists
+
+    return best
 
 
 def predictions_of_function(

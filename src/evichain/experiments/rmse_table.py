@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evichain.baselines import BASELINES
+from evichain.baselines import BASELINES, FOR_LISTS
 from evichain.evaluation import evaluate
 from evichain.experiments.drawing import COLOURS, MUTED, REPORTED, by_data
 from evichain.experiments.experiment import Cell, Experiment, Request, Results
@@ -26,8 +26,10 @@ LARGEST = {"biased-mf": 0.803, "cf-nade": 0.771}
 """What the paper's table has for ML-10M, of which the baselines know no figures."""
 
 TABLE = ("pmf", "nnmf", "biased-mf", "cf-nade")
-SYSTEMS = list(dict.fromkeys([*sorted(RECIPES), *TABLE, *BASELINES]))
-"""Those of the table first, then every other that is there."""
+SYSTEMS = [
+    name for name in dict.fromkeys([*sorted(RECIPES), *TABLE, *BASELINES]) if name not in FOR_LISTS
+]
+"""Those of the table first, then every other that estimates ratings."""
 
 
 def published(system: str, split: str, data: str | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Checks of optional abilities: save and load, add, explain, similar_items.
+"""Checks of optional abilities: save and load, add, explain, similar_items, score_histories.
 
 Each is skipped for a recommender that has no such method.
 """
@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evichain.evaluation.scoring import Histories
 from evichain.protocol import Recommender, Similar
 from evichain.ratings.ids import Id
+from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.testing.expectations import (
     Make,
@@ -148,6 +150,32 @@ def check_similar_items(make: Make) -> None:
     share = float(np.mean(blocks))
     expect(share >= 0.9, f"90% of similar items from the same block, not {share:.0%}")
     expect(len(model.similar_items(0, n=1000)) == 39, "all other items when n is very large")
+
+
+def check_histories(make: Make) -> None:
+    """People are scored by their histories alone, whoever is asked with them."""
+    needs(make, "score_histories")
+    model: Any = fitted(make)
+    index = model.graph.ids[Side.ITEM].index
+    people = [range(0, 24, 2), range(1, 25, 2), [], [5]]
+    items = np.concatenate([index(list(person)) for person in people]).astype(np.int32)
+    indptr = np.append(0, np.cumsum([len(person) for person in people]))
+    weights = np.full(len(items), HIGH, np.float32)
+    together = Histories(indptr, items, weights)
+    with expect_no_error("from score_histories"):
+        scores = np.asarray(model.score_histories(together))
+        nobody = np.asarray(model.score_histories(together.part(slice(0, 0))))
+    expect(scores.shape == (4, 40), f"scores of 4 people and 40 items, not {scores.shape}")
+    expect(nobody.shape == (0, 40), f"scores of nobody, not {nobody.shape}")
+    expect(not np.isnan(scores).any(), "no score to be NaN")
+    alone = np.concatenate(
+        [model.score_histories(together.part(slice(k, k + 1))) for k in range(4)]
+    )
+    expect(alike(scores, alone), "the same scores for people asked singly as for all at once")
+    backwards = Histories(indptr[:2], items[:12][::-1].copy(), weights[:12])
+    turned = np.asarray(model.score_histories(backwards))
+    expect(alike(scores[:1], turned), "the order of a history not to matter")
+    expect(bool((weights == HIGH).all()), "the weights to stay as they were")
 
 
 def _added(model: Any, new_ratings: Ratings) -> Recommender:

@@ -76,6 +76,17 @@ def needs_interactions(make: Make) -> None:
         raise SkipTest(f"{type(model).__name__} does not model who likes what")
 
 
+def needs_ratings(make: Make) -> None:
+    """Skip the check where the recommender says that its estimates are scores, and no ratings."""
+    if not estimates_ratings(make()):
+        raise SkipTest(f"{type(make()).__name__} orders items and does not estimate ratings")
+
+
+def estimates_ratings(model: Recommender) -> bool:
+    """Whether the model's estimates are ratings."""
+    return bool(getattr(model, "estimates_ratings", True))
+
+
 def fitted(make: Make, ratings: Ratings | None = None) -> Recommender:
     """A recommender fitted to ratings, or to the planted blocks."""
     return make().fit(planted_blocks() if ratings is None else ratings)

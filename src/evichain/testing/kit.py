@@ -31,6 +31,7 @@ CHECKS: list[Check] = [
     abilities.check_add_leaves_its_input,
     abilities.check_explanations,
     abilities.check_similar_items,
+    abilities.check_histories,
 ]
 
 

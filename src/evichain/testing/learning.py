@@ -13,6 +13,7 @@ from evichain.testing.expectations import (
     expect_no_error,
     fitted,
     needs_interactions,
+    needs_ratings,
     some_pairs,
 )
 from evichain.testing.planted import HIGH, planted_blocks, planted_rating
@@ -55,6 +56,7 @@ def _shared_generators() -> dict[str, object]:
 def check_planted_structure(make: Make) -> None:
     """On unseen ratings, the error is less than half that of the mean."""
     needs_interactions(make)
+    needs_ratings(make)
     ratings = planted_blocks()
     model = fitted(make, ratings)
     rated = np.zeros((60, 40), np.bool_)
