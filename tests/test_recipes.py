@@ -25,7 +25,7 @@ def test_the_paper_recipe_is_the_papers_standard_configuration() -> None:
 @pytest.mark.parametrize(
     ("recipe", "changes", "message"),
     [
-        ("papper", {}, "no recipe 'papper'\nChoose one of: plus, paper"),
+        ("papper", {}, "no recipe 'papper'\nChoose one of: plus, choices, paper"),
         ("paper", {"depth": 3}, "no setting 'depth'\nSettings are: annealing"),
         ("paper", {"evidence_limit": 0}, "evidence_limit: Input should be greater than"),
         ("paper", {"max_depth": 5}, "settings: cycle_blocking is exact up to max_depth 4"),

@@ -26,6 +26,11 @@ class Settings:
     training: TrainingSettings
     """How the model is trained."""
 
+    @property
+    def of_choices(self) -> bool:
+        """Whether the model learns what is chosen, and not how it is rated."""
+        return self.chain.generator == "choices"
+
     def __post_init__(self) -> None:
         if self.chain.generator == "channels":
             if self.policy.cycle_blocking:
@@ -34,7 +39,7 @@ class Settings:
                 raise _misfit("a generator by channels needs at least one channel")
             if self.training.pretrain_iterations:
                 raise _misfit("channels do not support pretrain_iterations; set it to 0")
-        choices = self.chain.generator == "choices"
+        choices = self.of_choices
         if choices != self.policy.staggered:
             raise _misfit("staggered and the generator 'choices' belong together")
         depth = self.policy.max_depth

@@ -119,7 +119,12 @@ class REC:
         source = as_training(ratings)
         settings = settings_for(self.recipe, ratings=len(source), **self._given)
         self.settings = settings
-        if settings.chain.generator == "choices":
+        if source.interactions and not settings.of_choices:
+            raise SettingsError(
+                f"the recipe {self.recipe!r} learns from ratings, and these are interactions",
+                right="Use the recipe 'choices': REC('choices'), or --recipe choices.",
+            )
+        if settings.of_choices:
             if run is not None:
                 raise SettingsError(
                     "choices are trained in one go, without a run folder", right="Leave run out."
@@ -387,6 +392,11 @@ class REC:
         scores[~found.answerable] = -np.inf
         scores[:, ~items.has_embedding[:-1]] = -np.inf
         return scores
+
+    @property
+    def estimates_ratings(self) -> bool:
+        """Whether estimates are ratings; those of a model of choices are scores."""
+        return not self.backend.settings.of_choices
 
     @property
     def training_mean(self) -> float:

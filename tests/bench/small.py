@@ -7,10 +7,10 @@ import torch
 from evichain.evidence.pool import Pool
 from evichain.model.chain import Chain
 from evichain.ratings.graph import Graph
-from evichain.recipes import RECIPES, Settings, settings_for
+from evichain.recipes import Settings, settings_for
 from evichain.testing import planted_blocks
 
-NAMES = tuple(RECIPES)
+NAMES = ("paper", "plus")
 SMALL: dict[str, Any] = {
     "embedding_size": 5,
     "key_size": 4,

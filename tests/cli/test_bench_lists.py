@@ -22,17 +22,18 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_ours_and_the_peers_are_compared(
-    run: Run, run_json: RunJson, blocks: Path, small: list[str]
-) -> None:
-    call = ("bench", "lists", "--data", blocks, "--threshold", LIKED, "--seed", 2, *small)
-    call += ("--peer", "popularity", "--peer", "ease")
+def test_ours_and_the_peers_are_compared(run: Run, run_json: RunJson, blocks: Path) -> None:
+    shape = ("--key-size", 8, "--prototype-items", 8)
+    call: tuple[Any, ...] = ("bench", "lists", "--data", blocks, "--threshold", LIKED)
+    call = (*call, "--seed", 2, *shape)
+    call = (*call, "--peer", "popularity", "--peer", "ease")
     found = run_json(*call)
-    assert list(found["systems"]) == ["plus", "popularity", "ease"]
-    assert (found["ours"], found["best_peer"], found["seed"]) == ("plus", "ease", 2)
-    ours, ease = found["systems"]["plus"], found["systems"]["ease"]
+    assert list(found["systems"]) == ["choices", "popularity", "ease"]
+    assert (found["ours"], found["best_peer"], found["seed"]) == ("choices", "ease", 2)
+    ours, ease = found["systems"]["choices"], found["systems"]["ease"]
     assert found["ratio"] == pytest.approx(ours["ndcg_100"] / ease["ndcg_100"])
-    assert ours["settings"]["iterations"] == 3
+    assert ours["settings"]["key_size"] == 8
+    assert ours["ndcg_100"] > 0.9 * ease["ndcg_100"]
     assert (found["train_users"], found["validation_users"], found["test_users"]) == (80, 10, 10)
     parts = held_out_users(blocks, LIKED, seed=2)
     assert found["train_interactions"] == len(parts.train)

@@ -1,7 +1,7 @@
 import pytest
 
 from evichain.errors import SettingsError
-from evichain.recipes import RECIPES, settings_for
+from evichain.recipes import settings_for
 from evichain.tuning import SPACES, Choices, Range, search_space
 
 
@@ -33,7 +33,7 @@ def test_what_is_set_is_not_searched() -> None:
 
 
 @pytest.mark.parametrize("ratings", [10**4, 10**8])
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", SPACES)
 def test_the_recipes_lie_inside_their_spaces(recipe: str, ratings: int) -> None:
     own = settings_for(recipe, ratings=ratings).model_dump()
     for name, wanted in search_space(recipe, {}).items():

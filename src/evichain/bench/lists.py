@@ -16,6 +16,7 @@ from evichain.evaluation import (
 )
 from evichain.ratings.ids import Id
 from evichain.ratings.table import Ratings
+from evichain.recipes import settings_for
 from evichain.recommender import REC
 
 _DEFAULTS: Sequence[Mapping[str, Any]] = ({},)
@@ -24,7 +25,7 @@ _DEFAULTS: Sequence[Mapping[str, Any]] = ({},)
 def bench_lists(
     parts: HeldOutUsers,
     *,
-    recipe: str | None = "plus",
+    recipe: str | None = "choices",
     settings: Mapping[str, Any] | None = None,
     peers: Sequence[str] = LIST_PEERS,
     seed: int = 0,
@@ -52,7 +53,11 @@ def bench_lists(
     if recipe is not None:
         say(f"REC, recipe {recipe}")
         begun = time.perf_counter()
-        model = REC(recipe, **{"seed": seed, **(settings or {})})
+        given = {"seed": seed, **(settings or {})}
+        if settings_for(recipe, **given).of_choices:
+            # In this protocol every row of the training part is a choice.
+            given = {"liked_from": parts.train.frame["rating"].min(), **given}
+        model = REC(recipe, **given)
         model.fit(parts.train, progress=progress)
         seconds = time.perf_counter() - begun
         validation = evaluate_held_out(model, parts.validation)

@@ -42,7 +42,7 @@ def lists(
         ),
     ] = None,
     seed: Seed = 0,
-    recipe: Recipe = "plus",
+    recipe: Recipe = "choices",
     peer: Annotated[
         list[str] | None,
         typer.Option(

@@ -12,7 +12,7 @@ from evichain.cli._loading import load_parts
 from evichain.cli._options import Json, Recipe, Seed, Split, examples, group
 from evichain.cli._output import format_size, note, print_facts, print_json
 from evichain.cli._settings import Changes, settings_options
-from evichain.errors import with_extra
+from evichain.errors import SettingsError, with_extra
 
 verb = group("Measure a training step, bulk generation, growing data, lists, and the service.")
 verb.command("scale", epilog=examples(*_bench_scale.EXAMPLES))(_bench_scale.scale)
@@ -48,7 +48,10 @@ def step(
     from evichain.recipes import settings_for
 
     changes = {"seed": seed, **settings}
-    settings_for(recipe, **changes)  # before anything takes long
+    if settings_for(recipe, **changes).of_choices:  # before anything takes long
+        raise SettingsError(
+            f"the recipe {recipe!r} is trained without steps", right="Measure another recipe."
+        )
     begun = time.perf_counter()
     parts = load_parts(data, split, seed)
     ratings, name = parts.train, parts.name

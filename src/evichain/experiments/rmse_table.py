@@ -27,7 +27,9 @@ LARGEST = {"biased-mf": 0.803, "cf-nade": 0.771}
 
 TABLE = ("pmf", "nnmf", "biased-mf", "cf-nade")
 SYSTEMS = [
-    name for name in dict.fromkeys([*sorted(RECIPES), *TABLE, *BASELINES]) if name not in FOR_LISTS
+    name
+    for name in dict.fromkeys([*sorted(RECIPES), *TABLE, *BASELINES])
+    if name not in (*FOR_LISTS, "choices")
 ]
 """Those of the table first, then every other that estimates ratings."""
 

@@ -65,7 +65,11 @@ def search_space(
     >>> search_space("paper", {"width": 64}, {"max_depth": Range("2", "3")})["max_depth"]
     Range(low=2, high=3)
     """
-    settings_for(recipe, **{"validation": VALIDATION, **fixed})
+    if settings_for(recipe, **{"validation": VALIDATION, **fixed}).of_choices:
+        raise SettingsError(
+            f"training with the recipe {recipe!r} is a search already: on validation lists",
+            right="Use train.",
+        )
     own = {name: SPACES[recipe][name] for name in SPACES[recipe] if name not in fixed}
     found = {
         name: _checked(recipe, fixed, name, wanted)
