@@ -79,12 +79,18 @@ def train(
     from evichain.training.device import device_named
 
     changes = {"seed": seed, **settings}
+    source = context.get_parameter_source("recipe")
+    named = source is not None and source.name != "DEFAULT"
     settings_for(recipe, **changes)
     chosen = device_named(device)
     if processes > 1 and not is_worker():
         run_processes(processes, context.find_root().obj, run)
     parts = load_source(data, split, seed, reading)
     learned, tested, name = parts.train, parts.test, parts.name
+    if learned.interactions and not named:
+        recipe = "choices"
+        if is_first():
+            note("These are interactions, without ratings: the recipe is 'choices'")
     if is_first() and tested is None and out is None and run is None:
         note("Nothing of the model will be kept: to keep it, name a folder with --out DIR")
 
