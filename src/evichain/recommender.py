@@ -30,7 +30,7 @@ from evichain.progress import progress as progress_bar
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendations, SimilarItems
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
-from evichain.ratings.inputs import as_later, as_source
+from evichain.ratings.inputs import as_later, as_training
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import SETTING_NAMES, Settings, settings_for
@@ -116,7 +116,7 @@ class REC:
         if resume and run is None:
             raise SettingsError("nothing to resume from", right="Name the run folder.")
         target = device_named(device)
-        source = as_source(ratings)
+        source = as_training(ratings)
         settings = settings_for(self.recipe, ratings=len(source), **self._given)
         self.settings = settings
         if settings.chain.generator == "choices":

@@ -89,7 +89,7 @@ def test_rows_of_json_are_named(tmp_path: Path, line: str, row: int, what: str) 
     ("name", "content", "what"),
     [
         ("a.csv", "user,thing,rating\n1,2,3\n", "no column for item_id among 'user', 'thing'"),
-        ("a.csv", "a,b,c,d,e\n1,2,3,4,5\n", "no column for user_id or item_id or rating"),
+        ("a.csv", "a,b,c,d,e\n1,2,3,4,5\n", "no column for user_id or item_id among"),
         ("a.csv", "", "is empty"),
         ("a.csv", " \n\n", "is empty"),
         ("a.csv", b"\xef\xbb\xbf\n", "is empty"),

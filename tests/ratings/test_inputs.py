@@ -65,11 +65,11 @@ def test_a_model_takes_any_form(form: str) -> None:
 @pytest.mark.parametrize(
     ("form", "said"),
     [
-        (np.zeros((3, 2)), "2 columns instead of 3 or 4"),
-        (np.zeros(3), "1 columns instead of 3 or 4"),
+        (np.zeros((3, 4, 3)), "4 x 3 columns instead of 2, 3 or 4"),
+        (np.zeros(3), "1 columns instead of 2, 3 or 4"),
         ([(1, 2, 3), (1, 2)], "one length"),
         ([1, 2], "one length"),
-        ([], "columns instead of 3 or 4"),
+        ([], "columns instead of 2, 3 or 4"),
         (7, "int is not a form of ratings"),
     ],
 )

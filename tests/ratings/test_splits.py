@@ -22,6 +22,7 @@ from evichain.ratings import (
     growth,
     growth_split,
     kfold,
+    leave_last_out,
     load_split,
     random_split,
     time_split,
@@ -35,6 +36,7 @@ SPLITS: dict[str, Callable[[Ratings, int], Split]] = {
     "users": lambda ratings, seed: user_split(ratings, 0.6, seed),
     "users, given": lambda ratings, seed: user_split(ratings, 0.6, seed, given=1),
     "time": lambda ratings, seed: time_split(ratings, 0.7),
+    "last": lambda ratings, seed: leave_last_out(ratings),
 }
 
 

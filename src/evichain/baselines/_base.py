@@ -19,7 +19,7 @@ from evichain.kernels import Floats, Ints
 from evichain.protocol import ManyIds, Prediction, Predictions, Recommendation
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN, Id
-from evichain.ratings.inputs import as_source
+from evichain.ratings.inputs import as_training
 from evichain.ratings.side import Side
 from evichain.ratings.table import Ratings
 from evichain.recipes import checked
@@ -114,7 +114,7 @@ class Baseline(ABC, Generic[Chosen]):
 
     def fit(self, ratings: Any, *, progress: bool = False) -> Self:
         """Learn from ratings: a `Ratings`, a `Graph`, a file, or a table for `from_frame`."""
-        source = as_source(ratings)
+        source = as_training(ratings)
         graph = source if isinstance(source, Graph) else Graph.build(source)
         learned = self._learn(graph, progress=progress)
         self._keep(graph, learned)

@@ -59,17 +59,23 @@ class Wanted:
         required: the columns it must have.
         skip_bad_rows: drop and count bad rows instead of raising an error.
         format: one of `FORMATS`, instead of what name and content suggest.
+        events: the weights of event types, if the user gives them.
     """
 
     named: Mapping[str, str] = field(default_factory=dict)
     required: tuple[str, ...] = REQUIRED
     skip_bad_rows: bool = False
     format: str | None = None
+    events: Mapping[str, float] | None = None
 
     def of(self, table: RawTable) -> RawTable:
         """The table, with what is wanted of it."""
         return replace(
-            table, named=self.named, required=self.required, skip_bad_rows=self.skip_bad_rows
+            table,
+            named=self.named,
+            required=self.required,
+            skip_bad_rows=self.skip_bad_rows,
+            events=self.events,
         )
 
 
@@ -258,13 +264,14 @@ def _separator(first: str, format: str | None, where: str) -> str:
 def _is_header(fields: list[str], wanted: Wanted) -> bool:
     """Whether the first line names columns.
 
-    It does not if it has three or four fields and the third is a number. A line of a table of
-    pairs does not if no field names a column and one of the first two has a digit.
+    It does not if it has three or four fields and the third is a number. A line of two fields, or
+    of a table of pairs, does not if no field names a column and one of the first two has a digit.
     """
     known = candidates(fields)
     if set(wanted.named.values()) & set(fields):
         return True
-    if wanted.required == PAIR and 2 <= len(fields) <= 4:
+    most = 4 if wanted.required == PAIR else 2
+    if 2 <= len(fields) <= most:
         digits = any(letter.isdigit() for field in fields[:2] for letter in field)
         return USER in known or ITEM in known or not digits
     if len(known) >= 3 or len(fields) not in (3, 4):

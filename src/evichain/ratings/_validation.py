@@ -1,6 +1,9 @@
-"""Validation: from a table as its source gives it to typed ratings, each pair once."""
+"""Validation: from a table as its source gives it to typed ratings, each pair once.
 
-from collections.abc import Mapping
+A table without ratings is one of interactions: then the column `rating` is the pair's weight.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +13,7 @@ import polars as pl
 
 from evichain.errors import DataError
 from evichain.ratings.columns import (
+    EVENT,
     ITEM,
     PAIR,
     RATING,
@@ -17,8 +21,18 @@ from evichain.ratings.columns import (
     TIMESTAMP,
     TITLE,
     USER,
+    WEIGHT,
     name_list,
     resolve,
+    resolve_table,
+)
+from evichain.ratings.interactions import (
+    EventType,
+    added_up,
+    event_types,
+    repeats_note,
+    unweighted_note,
+    zeros_note,
 )
 
 ROW = "number of the row"
@@ -31,6 +45,7 @@ _SLICE = 1 << 20
 _WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
 _DATES = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d")
 _MICROSECONDS = 10**6
+_LARGEST = float(np.finfo(np.float32).max)
 UNKNOWN_TIME = -(2**63)
 
 
@@ -46,8 +61,9 @@ class RawTable:
             with types.
         quoted: whether quotes in a text file hold a column together or are ordinary characters.
         named: columns named by the user.
-        required: the columns it must have.
+        required: the columns it must have; a table of `REQUIRED` may have interactions instead.
         skip_bad_rows: drop and count rows that are not ratings instead of raising an error.
+        events: the weights of event types, if the user gives them.
         notes: what to tell the user about the file.
     """
 
@@ -58,6 +74,7 @@ class RawTable:
     named: Mapping[str, str] = field(default_factory=dict)
     required: tuple[str, ...] = REQUIRED
     skip_bad_rows: bool = False
+    events: Mapping[str, float] | None = None
     notes: tuple[str, ...] = ()
 
     def own_columns(self) -> list[str]:
@@ -66,14 +83,18 @@ class RawTable:
 
     def columns(self) -> dict[str, str]:
         """The columns of a ratings table that it has, with the names they have there."""
-        optional = () if self.required == PAIR else (TIMESTAMP, TITLE)
-        return resolve(
-            self.own_columns(),
-            where=self.where,
-            named=self.named,
-            required=self.required,
-            optional=optional,
-        )
+        own, where = self.own_columns(), self.where
+        if self.required == PAIR:
+            return resolve(own, where=where, named=self.named, required=PAIR, optional=())
+        names = resolve_table(own, where=where, named=self.named, weighed=self.events is not None)
+        if self.events is not None and EVENT not in names:
+            raise DataError(
+                f"no column for the event type among {name_list(own)}",
+                where=where,
+                right="Name it event (or event_type, type, action), or say which it is: --columns "
+                "event=NAME; in Python, columns={...}. Or give no weights of events.",
+            )
+        return names
 
     def select(self, names: Mapping[str, str]) -> pl.LazyFrame:
         """These columns, renamed; a row that is too long has none of its values."""
@@ -86,26 +107,42 @@ class RawTable:
     def unused(self, names: Mapping[str, str]) -> tuple[str, ...]:
         """A note about the columns that are not used, if there are any."""
         left = [name for name in self.own_columns() if name not in names.values()]
-        return (f"{self.where}: not used: column {name_list(left)}",) if left else ()
+        if not left:
+            return ()
+        note = f"{self.where}: not used: column {name_list(left)}"
+        if self.required == REQUIRED and not {RATING, WEIGHT, EVENT} & set(names):
+            note += "; no column for the rating, so each row is an interaction (if one of them is "
+            note += "the rating, name it: --columns rating=NAME)"
+        return (note,)
 
 
 @dataclass(frozen=True)
 class ValidTable:
-    """Validated ratings (or pairs), with the number of earlier duplicates dropped."""
+    """Validated ratings, interactions or pairs.
+
+    Attributes:
+        duplicates: how many earlier ratings were dropped, or repeated interactions added up.
+        interactions: whether `rating` holds weights.
+        events: the types of events that were found.
+    """
 
     frame: pl.DataFrame
     duplicates: int
     notes: tuple[str, ...]
+    interactions: bool = False
+    events: tuple[EventType, ...] = ()
 
 
 def validate(table: RawTable) -> ValidTable:
     """The ratings of a table: typed, checked, and only the latest of each pair.
 
-    A table of pairs has no ratings, and keeps its duplicates and its order.
+    Interactions of a pair are added up. A table of pairs keeps its duplicates and its order.
     """
     names = table.columns()
     notes = table.notes + table.unused(names)
     names.pop(TITLE, None)
+    events = found_events(table, names)
+    notes += events_note(table, events)
     schema = table.rows.collect_schema()
     rows = table.select(names)
     types = {column: schema[name] for column, name in names.items()}
@@ -119,22 +156,73 @@ def validate(table: RawTable) -> ValidTable:
         raise no_ratings(table)
     if table.required == PAIR:
         return ValidTable(frame, 0, notes)
-    frame, dropped = drop_duplicates(frame)
+    interactions = RATING not in names
+    if interactions:
+        frame, zeros = weighed(frame)
+        if zeros:
+            notes += (zeros_note(zeros, table.where),)
+        if frame.is_empty():
+            raise no_ratings(table)
+    frame, dropped = once_each(frame, add_up=interactions)
+    if interactions and dropped:
+        notes += (repeats_note(dropped, table.where),)
     if TIMESTAMP in frame.columns:
         dates = _are_dates(rows, types[TIMESTAMP], table.where)
         frame = _in_seconds(frame, _MICROSECONDS if dates else None)
-    return ValidTable(frame, dropped, notes)
+    return ValidTable(frame, dropped, notes, interactions, events)
 
 
 def no_ratings(table: RawTable) -> DataError:
     """A table without rows."""
-    noun, columns = ("pair", PAIR) if table.required == PAIR else ("rating", REQUIRED)
-    time = " and, if known, timestamp" if noun == "rating" else ""
+    noun, optional = "rating", " and, if known, timestamp"
+    columns: tuple[str, ...] = REQUIRED
+    if table.required == PAIR:
+        noun, columns, optional = "pair", PAIR, ""
+    elif RATING not in table.columns():
+        noun, columns, optional = "interaction", PAIR, " and, if known, weight, event and timestamp"
     return DataError(
         f"no {noun}s in it",
         where=table.where,
-        right=f"Each row is one {noun}: {', '.join(columns)}{time}.",
+        right=f"Each row is one {noun}: {', '.join(columns)}{optional}.",
     )
+
+
+def found_events(table: RawTable, names: Mapping[str, str]) -> tuple[EventType, ...]:
+    """The types of events in a table, of which there are none without such a column.
+
+    Raises:
+        DataError: weights are given, but not of all of them.
+    """
+    if EVENT not in names:
+        return ()
+    schema = table.rows.collect_schema()
+    typed = table.select({EVENT: names[EVENT]}).select(_event(schema[names[EVENT]], table))
+    counts = typed.drop_nulls().group_by(EVENT).len().collect(engine="streaming")
+    return event_types(
+        [(name, count) for name, count in counts.iter_rows()], table.events, table.where
+    )
+
+
+def events_note(table: RawTable, events: Sequence[EventType]) -> tuple[str, ...]:
+    """A note about event types that have no weights, if there are any."""
+    if not events or table.events is not None:
+        return ()
+    return (unweighted_note(events, table.where),)
+
+
+def weighed(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Typed interactions with their weights as `rating`; and how many of weight 0 were left out."""
+    parts = [pl.col(c).cast(pl.Float64) for c in (EVENT, WEIGHT) if c in frame.columns]
+    others = [c for c in frame.columns if c not in (USER, ITEM, EVENT, WEIGHT)]
+    weight = pl.lit(1.0, pl.Float32)
+    if parts:
+        product = parts[0] if len(parts) == 1 else parts[0] * parts[1]
+        weight = product.clip(-_LARGEST, _LARGEST).cast(pl.Float32)
+    frame = frame.select(USER, ITEM, weight.alias(RATING), *others)
+    if not parts:
+        return frame, 0
+    kept = frame.filter(pl.col(RATING) != 0)
+    return kept, len(frame) - len(kept)
 
 
 def expressions(
@@ -159,6 +247,10 @@ def expressions(
             whole[column] = as_is.is_not_null() | pl.col(column).is_null()
     if RATING in types:
         exact[RATING] = _number(RATING, types[RATING], table.where).cast(pl.Float32, strict=False)
+    if EVENT in types:
+        exact[EVENT] = _event_weight(types[EVENT], table)
+    if WEIGHT in types:
+        exact[WEIGHT] = _number(WEIGHT, types[WEIGHT], table.where).cast(pl.Float32, strict=False)
     if TIMESTAMP in types:
         exact[TIMESTAMP] = _time(rows, types[TIMESTAMP], table.where)
     return exact, whole
@@ -208,9 +300,30 @@ def _number(column: str, dtype: pl.DataType, where: str) -> pl.Expr:
         return value
     if dtype == pl.String:
         return value.str.strip_chars().cast(pl.Float64, strict=False)
-    raise DataError(
-        f"column {column} has type {dtype}", where=where, right=f"A {column} is a number."
-    )
+    right = f"A {column} is a number."
+    if dtype == pl.Boolean and column == RATING:
+        right += " If it only says that something happened, drop the column and the false rows."
+    raise DataError(f"column {column} has type {dtype}", where=where, right=right)
+
+
+def _event(dtype: pl.DataType, table: RawTable) -> pl.Expr:
+    """Types of events as text, null where there is none."""
+    if isinstance(dtype, (pl.List, pl.Array, pl.Struct, pl.Object)):
+        raise DataError(
+            f"column {EVENT} has type {dtype}",
+            where=table.where,
+            right="An event type is text or an integer.",
+        )
+    text = as_text(EVENT, table)
+    return pl.when(text != "").then(text)
+
+
+def _event_weight(dtype: pl.DataType, table: RawTable) -> pl.Expr:
+    event = _event(dtype, table)
+    if table.events is None:
+        return pl.when(event.is_not_null()).then(pl.lit(1.0, pl.Float32))
+    weights = dict(table.events)
+    return event.replace_strict(weights, default=None, return_dtype=pl.Float32)
 
 
 def _time(rows: pl.LazyFrame, dtype: pl.DataType, where: str) -> pl.Expr:
@@ -254,6 +367,8 @@ _SAID = {
     USER: ("{} is not an id", "Ids are text or integers."),
     ITEM: ("{} is not an id", "Ids are text or integers."),
     RATING: ("{} is not a finite number", "A rating is a finite number, such as 4 or 3.5."),
+    WEIGHT: ("{} is not a finite number", "A weight is a finite number, such as 1 or 2.5."),
+    EVENT: ("{} is not an event type", "An event type is text, such as view."),
     TIMESTAMP: ("{} is not a time", "It is seconds since 1970, a date like 2026-01-31, or empty."),
 }
 
@@ -273,7 +388,7 @@ def check_rows(
     for column in frame.columns:
         values = frame[column]
         masks[column] = values.is_null()
-        if column == RATING:
+        if column in (RATING, WEIGHT):
             masks[column] = ~values.is_finite().fill_null(False)
         elif values.dtype == pl.String:
             masks[column] |= values == ""
@@ -328,11 +443,17 @@ def _in_seconds(frame: pl.DataFrame, a_second: int | None) -> pl.DataFrame:
     return frame.with_columns(known // a_second)
 
 
-def drop_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def once_each(frame: pl.DataFrame, *, add_up: bool = False) -> tuple[pl.DataFrame, int]:
     """Keep the latest of each (user, item): by time where there is one, else by row.
 
     Most tables have no duplicates, so that case is fast: a sorted table is only scanned, any
     other is hashed, and only rows that share a hash are compared.
+
+    Args:
+        add_up: whether the latest gets the weight of all together (see `added_up`).
+
+    Returns:
+        The table, and how many rows are not in it.
     """
     if _strictly_sorted(frame):
         return frame, 0
@@ -345,10 +466,16 @@ def drop_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     rows = _rows_among(keys, repeated)
     suspects = frame[rows].with_columns(pl.Series("row", rows))
     by = [TIMESTAMP, "row"] if TIMESTAMP in frame.columns else ["row"]
-    latest = suspects.sort(by).unique([USER, ITEM], keep="last")["row"]
+    suspects = suspects.sort(USER, ITEM, *by)
+    pairs = suspects.select(pl.struct(USER, ITEM).rle_id()).to_series().to_numpy().astype(np.int64)
+    latest = suspects["row"].to_numpy()[np.append(pairs[1:] != pairs[:-1], True)]
     keep = np.ones(len(frame), dtype=bool)
     keep[rows] = False
-    keep[latest.to_numpy()] = True
+    keep[latest] = True
+    if add_up:
+        weights = frame[RATING].to_numpy().copy()
+        weights[latest] = added_up(pairs, suspects[RATING].to_numpy())
+        frame = frame.with_columns(pl.Series(RATING, weights))
     return frame.filter(pl.Series(keep)), int(len(keep) - keep.sum())
 
 

@@ -61,8 +61,8 @@ def load_ratings(data: str | Path, **options: Unpack[ReadOptions]) -> Ratings:
         data: a name of the catalogue, fetched when needed; or a path to a file, to a folder like
             MovieLens' own, to a zip of one or to a saved graph. A name of the catalogue wins
             over a file of the same name: write `./ml-100k` for the file.
-        options: columns, skip_bad_rows and items, for tables that are not in a usual form; see
-            `ReadOptions`.
+        options: columns, skip_bad_rows, items and events, for tables that are not in a usual form;
+            see `ReadOptions`.
     """
     path = local_path(data)
     if (path / "graph.json").is_file():

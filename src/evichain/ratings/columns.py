@@ -1,16 +1,16 @@
-"""Which column of a table holds the user, the item, the rating and the time, by its name."""
+"""Which column of a table holds the user, the item, the rating or weight, and the time, by name."""
 
 from collections.abc import Collection, Iterable, Mapping
 
 from evichain.errors import DataError
 
 USER, ITEM, RATING, TIMESTAMP = "user_id", "item_id", "rating", "timestamp"
-TITLE = "title"
+WEIGHT, EVENT, TITLE = "weight", "event", "title"
 COLUMNS = (USER, ITEM, RATING, TIMESTAMP)
 """The columns of a ratings table, in the order a file without a header has them."""
 REQUIRED = (USER, ITEM, RATING)
 PAIR = (USER, ITEM)
-"""The columns that a table of pairs must have."""
+"""The columns that a table of pairs or of interactions must have."""
 
 # Lower case, without underscores. The first spelling of each column wins over the others.
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -36,6 +36,19 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     RATING: ("rating", "value", "score", "stars", "star", "overall", "ratings", "bookrating"),
     TIMESTAMP: ("timestamp", "time", "date", "datetime", "unixreviewtime", "ratedat", "createdat"),
+    WEIGHT: (
+        "weight",
+        "count",
+        "quantity",
+        "plays",
+        "weights",
+        "counts",
+        "qty",
+        "playcount",
+        "listencount",
+        "frequency",
+    ),
+    EVENT: ("event", "eventtype", "type", "action", "behavior", "behaviour", "interactiontype"),
     TITLE: ("title", "movietitle", "itemtitle", "itemname", "productname", "booktitle"),
 }
 # Error messages suggest these; the whole list above would be too long.
@@ -44,7 +57,7 @@ _SUGGESTED = {
     ITEM: "item_id (or item, movieId, product)",
     RATING: "rating (or value, score, stars)",
 }
-_SHORT = {"user": USER, "item": ITEM}
+_SHORT = {"user": USER, "item": ITEM, "count": WEIGHT, "event_type": EVENT}
 
 
 def normalized(name: str) -> str:
@@ -68,7 +81,7 @@ def named_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
     if unknown:
         raise DataError(
             f"a ratings table has no column {unknown[0]!r}",
-            right="Columns to name are user, item, rating, timestamp and title.",
+            right="Columns to name are user, item, rating, weight, event, timestamp and title.",
         )
     return found
 
@@ -98,7 +111,9 @@ def resolve(
     missing = [column for column in required if column not in found]
     if missing:
         also = "; timestamp is optional" if TIMESTAMP in optional else ""
-        order = " or ".join(["2"] * (RATING not in required) + ["3", "4"])
+        if WEIGHT in optional:
+            also = "; rating, or weight and event, and timestamp are optional"
+        order = "3 or 4" if RATING in required else "2, 3 or 4"
         raise DataError(
             f"no column for {' or '.join(missing)} among {name_list(names)}",
             where=where,
@@ -107,6 +122,33 @@ def resolve(
             f"Without a header, {order} columns are taken in the order {', '.join(COLUMNS)}.",
         )
     return found
+
+
+def resolve_table(
+    names: Iterable[str], *, where: str, named: Mapping[str, str], weighed: bool = False
+) -> dict[str, str]:
+    """Map the columns of a table of ratings, or of interactions if it has no rating.
+
+    It is of interactions too where the user names a weight or an event type, or weighs events.
+
+    >>> resolve_table(["user", "item", "plays"], where="a.csv", named={})
+    {'user_id': 'user', 'item_id': 'item', 'weight': 'plays'}
+    >>> resolve_table(["user", "item", "stars", "count"], where="a.csv", named={})
+    {'user_id': 'user', 'item_id': 'item', 'rating': 'stars'}
+    """
+    names = list(names)
+    weighed = weighed or WEIGHT in named or EVENT in named
+    if weighed and RATING in named:
+        raise DataError(
+            "names a rating, and a weight or event types too",
+            where=where,
+            right="A table has ratings or interactions: name the rating, or the weight and events.",
+        )
+    rated = not weighed and match(names, where=where, wanted=(RATING,), named=named)
+    kind = (RATING,) if rated else (WEIGHT, EVENT)
+    return resolve(
+        names, where=where, named=named, required=PAIR, optional=(*kind, TIMESTAMP, TITLE)
+    )
 
 
 def match(

@@ -2,8 +2,8 @@
 
 1. Count the ratings of each id, piece by piece: ids are all that memory must hold.
 2. Put the ratings, by index, into buckets on disk: each has a range of users.
-3. Sort each bucket into rows, drop what was rated again, and put what is kept into
-   buckets of items.
+3. Sort each bucket into rows, drop what was rated again (interactions are added up), and put
+   what is kept into buckets of items.
 4. Sort those into rows.
 
 What comes out is, byte for byte, what building the graph in memory and saving it gives.
@@ -12,7 +12,7 @@ What comes out is, byte for byte, what building the graph in memory and saving i
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -28,14 +28,18 @@ from evichain.ratings._validation import (
     RawTable,
     as_text,
     check_rows,
+    events_note,
     expressions,
     first_fault,
+    found_events,
     no_ratings,
     skipped_note,
+    weighed,
 )
 from evichain.ratings.columns import RATING, TIMESTAMP, TITLE
 from evichain.ratings.graph import array_path, save_card, save_ids
 from evichain.ratings.ids import Ids
+from evichain.ratings.interactions import added_up, repeats_note, zeros_note
 from evichain.ratings.reading import ReadOptions, open_parquet
 from evichain.ratings.rows import Rows, build_rows
 from evichain.ratings.scale import MAX_LEVELS, Scale
@@ -52,13 +56,17 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Converted:
-    """What a conversion wrote, how many earlier ratings of a pair it dropped, and notes."""
+    """What a conversion wrote, how many earlier ratings of a pair it dropped, and notes.
+
+    Of interactions, `duplicates` are the repeated ones that it added up.
+    """
 
     ratings: int
     users: int
     items: int
     duplicates: int
     notes: tuple[str, ...] = ()
+    interactions: bool = False
 
 
 def convert_parquet(
@@ -107,9 +115,12 @@ def convert_parquet(
             for side in Side:
                 save_ids(folder, side, ids[side])
     kept = conversion.kept
-    duplicates = stream.rows - stream.skipped - kept
-    notes = stream.notes + named.notes
-    return Converted(kept, len(ids[0]), len(ids[1]), duplicates, notes)
+    duplicates = stream.rows - stream.skipped - stream.zeros - kept
+    notes = stream.notes
+    if stream.interactions and duplicates:
+        notes += (repeats_note(duplicates, table.where),)
+    notes += named.notes
+    return Converted(kept, len(ids[0]), len(ids[1]), duplicates, notes, stream.interactions)
 
 
 class Stream:
@@ -122,7 +133,9 @@ class Stream:
     Attributes:
         rows: how many rows the source has.
         skipped: how many of them were bad and skipped; known after the first iteration.
+        zeros: how many interactions of weight 0 were left out; known after the first iteration.
         timed: whether they have timestamps.
+        interactions: whether they are interactions, with weights instead of ratings.
     """
 
     def __init__(self, table: RawTable, piece: int = PIECE) -> None:
@@ -130,6 +143,8 @@ class Stream:
         names = table.columns()
         self._notes = table.notes + table.unused(names)
         names.pop(TITLE, None)
+        self.interactions = RATING not in names
+        self._notes += events_note(table, found_events(table, names))
         rows = table.select(names)
         self.rows: int = _only(rows, pl.len())
         if not self.rows:
@@ -142,31 +157,37 @@ class Stream:
             if not _only(rows, holds.all()):
                 exact[column] = as_text(column, table)
         self.timed = TIMESTAMP in names
-        self.skipped = 0
+        self.skipped = self.zeros = 0
         self._first: tuple[int, str] | None = None
         self._typed = rows.select(kept.alias(column) for column, kept in exact.items())
         self._table, self._names, self._piece = table, names, piece
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        start = skipped = 0
+        start = skipped = zeros = 0
         for piece in self._typed.collect_batches(chunk_size=self._piece, engine="streaming"):
             good, bad = check_rows(piece, self._table, self._names, start)
             start += len(piece)
             skipped += len(bad)
             if bad and self._first is None:
                 self._first = bad[0]
+            if self.interactions:
+                good, left_out = weighed(good)
+                zeros += left_out
             yield good
-        if skipped == start:
+        if skipped + zeros == start:
             raise no_ratings(self._table)
-        self.skipped = skipped
+        self.skipped, self.zeros = skipped, zeros
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What to tell the user about the source, after the first iteration."""
-        if self._first is None:
-            return self._notes
-        first = first_fault(self._first, self._table, self._names)
-        return (*self._notes, skipped_note(self._table, self.skipped, first))
+        notes = self._notes
+        if self._first is not None:
+            first = first_fault(self._first, self._table, self._names)
+            notes += (skipped_note(self._table, self.skipped, first),)
+        if self.zeros:
+            notes += (zeros_note(self.zeros, self._table.where),)
+        return notes
 
 
 def _only(rows: pl.LazyFrame, question: pl.Expr) -> Any:
@@ -240,7 +261,8 @@ class _Conversion:
             for first, last, records in self._buckets[Side.USER].take():
                 rows = self._sorted(Side.USER, first, last, records)
                 if _repeats(rows.indptr, rows.indices):
-                    rows = self._sorted(Side.USER, first, last, _latest(records))
+                    once = _latest(records, add_up=self._stream.interactions)
+                    rows = self._sorted(Side.USER, first, last, once)
                 out.append(rows)
                 ratings = rows.codes.astype(np.float32, copy=False)
                 levels.add(ratings)
@@ -248,7 +270,7 @@ class _Conversion:
                 self._buckets[Side.ITEM].put(rows.indices, users, ratings)
                 self.kept += len(users)
                 advance(len(records))
-        self.scale = levels.scale()
+        self.scale = replace(levels.scale(), interactions=self._stream.interactions)
         self._write_codes(np.load(values, mmap_mode="r"))
         values.unlink()
 
@@ -330,14 +352,21 @@ class _Levels:
         return Scale(np.empty(0, np.float32), low, high)
 
 
-def _latest(records: Records) -> Records:
-    """The latest record of each pair: by time where there is one, then by when it came."""
+def _latest(records: Records, *, add_up: bool) -> Records:
+    """The latest record of each pair: by time where there is one, then by when it came.
+
+    Args:
+        add_up: whether it gets the weight of all records of its pair.
+    """
     pair = (records["own"].astype(np.int64) << 32) | records["other"]
     names = records.dtype.names or ()
     order = np.lexsort((records["time"], pair) if "time" in names else (pair,))
     ordered = pair[order]
     last = np.append(ordered[1:] != ordered[:-1], True)
     latest: Records = records[order[last]]
+    if add_up:
+        numbers = np.cumsum(np.append(False, last[:-1]))
+        latest["rating"] = added_up(numbers, records["rating"][order])
     return latest
 
 

@@ -1,4 +1,4 @@
-"""The ratings as a two-way graph: for each side, who rated or was rated by whom, and how.
+"""The ratings or interactions as a two-way graph: for each side, who with whom, and how.
 
 Immutable; 32-bit indices and 8-bit levels (32-bit floats for continuous scales), so about
 ten bytes a rating; saved as plain arrays that a later process maps instead of reading.
@@ -55,19 +55,21 @@ class Graph:
 
     def __repr__(self) -> str:
         users, items = (len(self.ids[side]) for side in Side)
-        return f"Graph(users={users}, items={items}, ratings={len(self)})"
+        noun = "interactions" if self.interactions else "ratings"
+        return f"Graph(users={users}, items={items}, {noun}={len(self)})"
 
     def __len__(self) -> int:
         return len(self.rows[Side.USER].indices)
+
+    @property
+    def interactions(self) -> bool:
+        """Whether these are interactions: the values of `scale` are weights then."""
+        return self.scale.interactions
 
     @cached_property
     def std(self) -> float:
         """The standard deviation of the ratings about `mean`."""
         return self.scale.std(self.rows[Side.USER].codes, self.mean)
-
-    @property
-    def interactions(self) -> bool:
-        return False
 
     @property
     def nbytes(self) -> int:
@@ -81,6 +83,8 @@ class Graph:
         keys = (ids.keys for ids in self.ids)
         for array in (rows.indptr, rows.indices, rows.codes, self.scale.levels, *keys):
             digest.update(np.ascontiguousarray(array).data)
+        if self.interactions:
+            digest.update(b"interactions")
         return digest.hexdigest()
 
     @classmethod
@@ -89,7 +93,9 @@ class Graph:
         if not len(ratings):
             raise DataError("there are no ratings", where=ratings.name, right="Give at least one.")
         nobody = (Ids(pl.Series([], dtype=pl.Int64)),) * 2
-        return _assemble(ratings, nobody, Scale.of(ratings.frame["rating"].to_numpy()))
+        values = ratings.frame["rating"].to_numpy()
+        scale = Scale.of(values, interactions=ratings.interactions)
+        return _assemble(ratings, nobody, scale)
 
     def extended(self, ratings: Ratings) -> "Graph":
         """The graph with these ratings too; known entities keep their indices.
@@ -119,7 +125,7 @@ class Graph:
         dropped = pairs[0].astype(np.int64) * width + pairs[1]
         kept = ~np.isin(users * width + rows.indices, dropped)
         table = self.to_ratings()
-        return self.emptied().extended(Ratings(table.frame.filter(kept), table.titles))
+        return self.emptied().extended(replace(table, frame=table.frame.filter(kept)))
 
     def emptied(self) -> "Graph":
         """A graph without ratings, with the same scale and mean."""
@@ -138,7 +144,7 @@ class Graph:
                 "rating": self.scale.decode(rows.codes),
             }
         )
-        return Ratings(frame, self.titles, name=name)
+        return Ratings(frame, self.titles, name=name, interactions=self.interactions)
 
     def rated(self, side: Side, index: int) -> list[tuple[Id, float]]:
         """What one entity rated or was rated by, as (opposite id, rating)."""
@@ -195,7 +201,8 @@ class Graph:
                 check_ids(ids[-1])
                 rows.append(Rows(*(_map(folder, side, array) for array in _ARRAYS)))
             levels = np.load(folder / "levels.npy", allow_pickle=False)
-            scale = Scale(levels, float(meta["low"]), float(meta["high"]))
+            interactions = bool(meta.get("interactions", False))
+            scale = Scale(levels, float(meta["low"]), float(meta["high"]), interactions)
             check_scale(scale)
             check_rows((rows[0], rows[1]), [one.keys for one in ids], levels)
             titles = _load_titles(folder / _TITLES)
@@ -225,6 +232,8 @@ def save_card(folder: Path, scale: Scale, mean: float, titles: pl.DataFrame | No
         titles.write_parquet(folder / _TITLES)
     np.save(folder / "levels.npy", scale.levels)
     meta = {"format": _FORMAT, "low": scale.low, "high": scale.high, "mean": mean}
+    if scale.interactions:
+        meta["interactions"] = True
     (folder / _CARD).write_text(json.dumps(meta, indent=2) + "\n")
 
 

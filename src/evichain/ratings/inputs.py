@@ -8,7 +8,7 @@ import polars as pl
 
 from evichain.errors import DataError
 from evichain.ratings.catalogue import load_ratings
-from evichain.ratings.columns import COLUMNS
+from evichain.ratings.columns import COLUMNS, RATING
 from evichain.ratings.scale import Scale
 from evichain.ratings.table import Ratings
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from evichain.ratings.graph import Graph
 
 _SLACK = 0.1
+# A toy example may well have one level.
+_FEWEST_TO_JUDGE = 20
 _RIGHT = (
-    "Give a DataFrame, a dict of columns, (user, item, rating) tuples, an array with these "
-    "columns, a scipy sparse matrix, or the name of a file or data set."
+    "Give a DataFrame, a dict of columns, (user, item, rating) or (user, item) tuples, an array "
+    "with these columns, a scipy sparse matrix, or the name of a file or data set."
 )
 
 
@@ -27,9 +29,10 @@ def as_ratings(ratings: Any) -> Ratings:
 
     Args:
         ratings: a `Ratings`; the name of a file or data set; a polars, pandas or Arrow table; a
-            dict of columns; a list of (user, item, rating) or (user, item, rating, timestamp);
-            a NumPy array with these columns; or a scipy sparse matrix, whose rows are users,
-            whose columns are items, and whose stored entries are ratings, zeros too.
+            dict of columns; a list of (user, item, rating) or (user, item, rating, timestamp), or
+            of (user, item), which are interactions; a NumPy array with these columns; or a scipy
+            sparse matrix, whose rows are users, whose columns are items, and whose stored entries
+            are ratings, zeros too.
 
     >>> as_ratings([("ann", 7, 4.5), ("bob", 7, 3)]).frame.rows()
     [('ann', 7, 4.5), ('bob', 7, 3.0)]
@@ -61,9 +64,9 @@ def as_ratings(ratings: Any) -> Ratings:
 
 
 def _from_columns(columns: list[Any], shape: tuple[int, ...], name: str) -> Ratings:
-    if len(shape) != 1 or shape[0] not in (3, 4):
+    if len(shape) != 1 or shape[0] not in (2, 3, 4):
         count = " x ".join(map(str, shape)) or "1"
-        raise DataError(f"has {count} columns instead of 3 or 4", where=name, right=_RIGHT)
+        raise DataError(f"has {count} columns instead of 2, 3 or 4", where=name, right=_RIGHT)
     return Ratings.from_frame(dict(zip(COLUMNS, columns, strict=False)), name=name)
 
 
@@ -79,14 +82,51 @@ def as_source(ratings: Any) -> "Ratings | Graph":
     return ratings if isinstance(ratings, Graph) else as_ratings(ratings)
 
 
+def as_training(ratings: Any) -> "Ratings | Graph":
+    """As `as_source`, for training: ratings that are all the same are refused."""
+    source = as_source(ratings)
+    if source.interactions or len(source) < _FEWEST_TO_JUDGE:
+        return source
+    if isinstance(source, Ratings):
+        values, where = source.frame[RATING], source.name
+        one = values[0] if values.min() == values.max() else None
+    else:
+        scale, where = source.scale, ""
+        one = scale.low if scale.low == scale.high else None
+    if one is not None:
+        raise DataError(
+            f"all {len(source):,} ratings are {one:g}: these look like interactions",
+            where=where,
+            right="Drop the rating column, or name it as the weight: --columns weight=rating; in "
+            "Python, columns={'weight': 'rating'} or Ratings.from_arrays(users, items).",
+        )
+    return source
+
+
 def as_later(ratings: Any, scale: Scale) -> Ratings:
     """Ratings that come after training, on the scale that a model was trained with.
 
     The ends of a continuous scale are only the extremes of the training ratings, so values a
-    little beyond them are clipped. Any other value off the scale is an error.
+    little beyond them are clipped. Any other value off the scale is an error. Interactions may
+    have any weight.
     """
     table = as_ratings(ratings)
-    values = table.frame["rating"]
+    if table.interactions and not scale.interactions:
+        raise DataError(
+            "there is no column for the rating, and the model was trained on ratings",
+            where=table.name,
+            right="Give user, item and rating. Or name the rating: columns={'rating': NAME}.",
+        )
+    if scale.interactions and not table.interactions:
+        raise DataError(
+            "these are ratings, and the model was trained on interactions",
+            where=table.name,
+            right="Give user and item, and weight if known. Or name the rating as the weight: "
+            "columns={'weight': 'rating'}.",
+        )
+    if table.interactions:
+        return table
+    values = table.frame[RATING]
     slack = 0.0 if scale.levelled else _SLACK * (scale.high - scale.low)
     off = ~values.is_between(scale.low - slack, scale.high + slack)
     if off.any():

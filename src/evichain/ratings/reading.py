@@ -15,6 +15,7 @@ from evichain.ratings._formats import Wanted, scan, scan_parquet
 from evichain.ratings._titles import ITEM_TABLES, Titles, find_titles
 from evichain.ratings._validation import RawTable, ValidTable, validate
 from evichain.ratings.columns import ITEM, PAIR, TITLE, named_columns
+from evichain.ratings.interactions import checked_events
 from evichain.ratings.table import Ratings
 
 # The usual names of ratings files, the most specific first.
@@ -37,16 +38,20 @@ class ReadOptions(TypedDict, total=False):
 
     Attributes:
         columns: the names of columns, such as `{"user": "customer_no", "item": "sku"}`; for user,
-            item, rating, timestamp and title. Others are recognized by their usual names.
+            item, rating, weight, event, timestamp and title. Others are recognized by their usual
+            names.
         skip_bad_rows: skip rows that are not ratings; a note says how many. By default the first
             one is an error.
         items: a table with the titles of the items; by default a file such as items.csv or
             movies.csv beside the ratings.
+        events: the weight of each type of event, for tables of interactions that have a column of
+            them, such as `{"view": 1, "buy": 5, "dislike": -1}`; by default each counts 1.
     """
 
     columns: Mapping[str, str] | None
     skip_bad_rows: bool
     items: str | Path | None
+    events: Mapping[str, float] | None
 
 
 def read_ratings(
@@ -118,7 +123,12 @@ def _wanted(options: ReadOptions, format: str | None = None) -> Wanted:
     named = named_columns(options.get("columns"))
     if options.get("items") is not None:
         named.pop(TITLE, None)  # It is in the table of items.
-    return Wanted(named, skip_bad_rows=options.get("skip_bad_rows", False), format=format)
+    return Wanted(
+        named,
+        skip_bad_rows=options.get("skip_bad_rows", False),
+        format=format,
+        events=checked_events(options.get("events")),
+    )
 
 
 def _scan(files: Files, file: str, wanted: Wanted) -> tuple[Path, RawTable]:
@@ -141,6 +151,8 @@ def _ratings(
         duplicates=found.duplicates,
         name=name,
         notes=found.notes + titles.notes,
+        interactions=found.interactions,
+        events=found.events,
     )
 
 

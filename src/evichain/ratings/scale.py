@@ -1,8 +1,8 @@
-"""The rating scale: a few levels, each stored in a byte, or a continuous range."""
+"""The scale of ratings or weights: a few levels, each stored in a byte, or a continuous range."""
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ _PIECE = 1 << 20
 class Scale:
     """The distinct ratings, ascending, or none when there are too many to be levels.
 
+    Attributes:
+        interactions: whether the values are weights of interactions.
+
     >>> scale = Scale.of(np.array([4, 2, 4, 5], np.float32))
     >>> scale.encode(np.array([5, 2], np.float32)).tolist()
     [2, 0]
@@ -29,18 +32,21 @@ class Scale:
     levels: Floats
     low: float
     high: float
+    interactions: bool = False
 
     @classmethod
-    def of(cls, ratings: Floats) -> "Scale":
+    def of(cls, ratings: Floats, *, interactions: bool = False) -> "Scale":
         """The scale that holds these ratings."""
         distinct = np.unique(ratings).astype(np.float32)
         low, high = (float(distinct[0]), float(distinct[-1])) if distinct.size else (0.0, 0.0)
         if distinct.size > MAX_LEVELS:
             distinct = np.empty(0, np.float32)
-        return cls(distinct, low, high)
+        return cls(distinct, low, high, interactions)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scale) and np.array_equal(self.levels, other.levels)
+        if not isinstance(other, Scale) or self.interactions != other.interactions:
+            return False
+        return np.array_equal(self.levels, other.levels)
 
     def __hash__(self) -> int:
         return hash(self.levels.tobytes())
@@ -108,9 +114,10 @@ class Scale:
     def widened(self, ratings: Floats) -> "Scale":
         """The scale that holds these ratings too."""
         if self.levelled:
-            return Scale.of(np.concatenate([self.levels, np.unique(ratings)]))
+            both = np.concatenate([self.levels, np.unique(ratings)])
+            return Scale.of(both, interactions=self.interactions)
         low, high = float(ratings.min(initial=self.low)), float(ratings.max(initial=self.high))
-        return Scale(self.levels, low, high)
+        return replace(self, low=low, high=high)
 
 
 def check_scale(scale: Scale) -> None:

@@ -15,6 +15,7 @@ from evichain.ratings.splits import (
     given_split,
     growth_split,
     kfold,
+    leave_last_out,
     random_split,
     time_split,
     user_split,
@@ -22,11 +23,12 @@ from evichain.ratings.splits import (
 from evichain.ratings.table import Ratings
 
 SPELLINGS = (
-    "random:0.8, kfold:5/0, users:0.8, users:0.8/5, time:0.8, growth:0.2, cold:50/5, "
-    "TRAIN_FILE,TEST_FILE"
+    "random:0.8, kfold:5/0, users:0.8, users:0.8/5, time:0.8, leave-last-out, growth:0.2, "
+    "cold:50/5, TRAIN_FILE,TEST_FILE"
 )
 """The splits that `load_split` understands for any data; some data sets have named ones too."""
 
+_LAST = "leave-last-out"
 _NAMED = (".base", ".train")
 
 
@@ -36,19 +38,19 @@ def load_split(data: Any, spec: str, seed: int = 0, **options: Unpack[ReadOption
     Args:
         data: a name of the catalogue, a path, or ratings in memory in any form that `fit` takes.
         spec: `random:0.8`, `kfold:5/0`, `users:0.8`, `users:0.8/5` (5 ratings of each user held
-            out come after training), `time:0.8`, `growth:0.2` (see `growth_split`) or
-            `cold:50/5` (see `cold_split`); the name of a split that comes with the data, such
-            as `u1` of ml-100k; or `TRAIN_FILE,TEST_FILE`, two paths (from the current folder or
-            from the folder `data`).
+            out come after training), `time:0.8`, `leave-last-out` (see `leave_last_out`),
+            `growth:0.2` (see `growth_split`) or `cold:50/5` (see `cold_split`); the name of a
+            split that comes with the data, such as `u1` of ml-100k; or `TRAIN_FILE,TEST_FILE`,
+            two paths (from the current folder or from the folder `data`).
         seed: of the draw, if there is one.
-        options: columns, skip_bad_rows and items, as for `load_ratings`.
+        options: columns, skip_bad_rows, items and events, as for `load_ratings`.
     """
     path = data if isinstance(data, str | Path) else None
     if "," in spec:
         files = (_found(path, part.strip()) for part in spec.split(",", 1))
         train, test = (read_ratings(file, **options) for file in files)
         return given_split(train, test, name=spec)
-    if ":" not in spec and path is not None:
+    if ":" not in spec and spec != _LAST and path is not None:
         return _named_split(path, spec, options)
     # Before anything is read: a misspelled split should not cost minutes.
     split = _parsed(spec)
@@ -67,6 +69,8 @@ def split_ratings(ratings: Ratings, spec: str, seed: int = 0) -> Split:
 
 def _parsed(spec: str) -> Callable[[Ratings, int], Split]:
     """What makes a split with a spelling, from ratings and a seed."""
+    if spec == _LAST:
+        return lambda ratings, seed: leave_last_out(ratings)
     kind, _, rest = spec.partition(":")
     first, slash, second = rest.partition("/")
     try:

@@ -84,15 +84,36 @@ def user_split(
 def time_split(ratings: Ratings, fraction: float = 0.8) -> Split:
     """Learn from the first `fraction` of the ratings in time and test on the later ones."""
     name = f"time:{fraction:g}"
+    order = np.argsort(_times(ratings, name), kind="stable")
+    return _parted(ratings, order[_share(len(ratings), fraction, name) :], name)
+
+
+def leave_last_out(ratings: Ratings) -> Split:
+    """Test on the last rating of each user: by time, and on ties the later row.
+
+    Users with one rating stay in the training part.
+    """
+    name = "leave-last-out"
+    times = _times(ratings, name)
+    codes, _ = _codes_of(ratings, Side.USER)
+    order = np.lexsort((times, codes))
+    ordered = codes[order]
+    last = np.append(ordered[1:] != ordered[:-1], True)
+    first = np.append(True, last[:-1])
+    return _parted(ratings, order[last & ~first], name)
+
+
+def _times(ratings: Ratings, name: str) -> npt.NDArray[np.int64]:
+    """The timestamps; an error if a rating has none."""
     times = ratings.frame[TIMESTAMP] if TIMESTAMP in ratings.frame.columns else None
     if times is None or times.null_count():
         raise SplitError(
-            f"{ratings.name or 'the table'} has ratings without a timestamp",
+            f"{ratings.name or 'the table'} has {ratings.noun}s without a timestamp",
             where=name,
             right="Split it by rating (random:0.8) or by user (users:0.8).",
         )
-    order = np.argsort(times.to_numpy(), kind="stable")
-    return _parted(ratings, order[_share(len(ratings), fraction, name) :], name)
+    found: npt.NDArray[np.int64] = times.to_numpy()
+    return found
 
 
 def given_split(train: Ratings, test: Ratings, *, name: str = "") -> Split:
@@ -100,6 +121,14 @@ def given_split(train: Ratings, test: Ratings, *, name: str = "") -> Split:
 
     Ids that are integers in one part and text in the other become text in both.
     """
+    if train.interactions != test.interactions:
+        parts = (test, train) if train.interactions else (train, test)
+        raise SplitError(
+            f"{parts[0].name or 'one part'} has ratings and {parts[1].name or 'the other'} has not",
+            where=name,
+            right="Give both parts a rating column, or neither; or name it as the weight of both: "
+            "--columns weight=NAME.",
+        )
     for side in Side:
         types = {part.frame.schema[side.column] for part in (train, test)}
         if len(types) > 1:

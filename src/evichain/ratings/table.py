@@ -1,4 +1,4 @@
-"""The ratings table: what every other part starts from."""
+"""The table of ratings or interactions: what every other part starts from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,16 @@ import polars as pl
 
 from evichain.errors import DataError, cause_of
 from evichain.ratings._validation import ROW, RawTable, validate
-from evichain.ratings.columns import ITEM, RATING, TIMESTAMP, TITLE, USER, named_columns
+from evichain.ratings.columns import (
+    ITEM,
+    RATING,
+    TIMESTAMP,
+    TITLE,
+    USER,
+    WEIGHT,
+    named_columns,
+)
+from evichain.ratings.interactions import EventType, checked_events
 
 if TYPE_CHECKING:
     from evichain.ratings.scale import Scale
@@ -21,21 +30,27 @@ Column = Sequence[Any] | npt.NDArray[Any] | pl.Series
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Who rated what, and how: validated, each (user, item) once.
+    """Ratings or interactions of users and items: validated, each (user, item) once.
 
     Make one with `load_ratings`, `from_frame` or `from_arrays`; the constructor checks nothing.
 
     Attributes:
         frame: user_id and item_id (Int64 or String each), rating (Float32) and, if the source
-            has it, timestamp (Int64, seconds since 1970; null if unknown).
+            has it, timestamp (Int64, seconds since 1970; null if unknown). Of interactions,
+            `rating` holds the weight of the pair; below 0 means dislike.
         titles: item_id and title, if the source has them.
-        duplicates: how many earlier ratings of the same pair were dropped.
+        duplicates: how many earlier ratings of the same pair were dropped, or how many repeated
+            interactions were added up (see `evichain.ratings.interactions.added_up`).
         name: the source, for messages.
         notes: what was ignored, skipped or assumed when the source was read.
+        interactions: whether these are interactions, without ratings.
+        events: the types of events that the source had.
 
     >>> ratings = Ratings.from_arrays(["ann", "bob", "ann"], [7, 7, 7], [3, 5, 4])
     >>> len(ratings), ratings.duplicates, ratings.mean
     (2, 1, 4.5)
+    >>> Ratings.from_arrays(["ann", "bob", "ann"], [7, 7, 7]).frame["rating"].to_list()
+    [1.0, 1.6931471824645996]
     """
 
     frame: pl.DataFrame
@@ -43,6 +58,8 @@ class Ratings:
     duplicates: int = 0
     name: str = ""
     notes: tuple[str, ...] = ()
+    interactions: bool = False
+    events: tuple[EventType, ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -51,8 +68,13 @@ class Ratings:
         return f"<Ratings {self.name}: {len(self)} rows>"
 
     @property
+    def noun(self) -> str:
+        """What a row is, for messages."""
+        return "interaction" if self.interactions else "rating"
+
+    @property
     def mean(self) -> float:
-        """The mean rating.
+        """The mean rating, or the mean weight.
 
         In 64 bits: a 32-bit sum of millions of ratings would drift.
         """
@@ -63,16 +85,22 @@ class Ratings:
         cls,
         users: Column,
         items: Column,
-        ratings: Column,
+        ratings: Column | None = None,
         timestamps: Column | None = None,
         *,
+        weights: Column | None = None,
         name: str = "",
     ) -> "Ratings":
-        """Ratings from one array per column, all of the same length."""
-        columns = {USER: users, ITEM: items, RATING: ratings}
-        if timestamps is not None:
-            columns[TIMESTAMP] = timestamps
-        return cls.from_frame(columns, name=name)
+        """Ratings from one array per column, all of the same length; without ratings, interactions.
+
+        Args:
+            weights: of interactions; each counts 1 by default.
+        """
+        if ratings is not None and weights is not None:
+            raise DataError("both ratings and weights are given", right="Give one of them.")
+        given = {RATING: ratings, WEIGHT: weights, TIMESTAMP: timestamps}
+        columns = {column: values for column, values in given.items() if values is not None}
+        return cls.from_frame({USER: users, ITEM: items, **columns}, name=name)
 
     @classmethod
     def from_frame(
@@ -81,22 +109,27 @@ class Ratings:
         *,
         columns: Mapping[str, str] | None = None,
         skip_bad_rows: bool = False,
+        events: Mapping[str, float] | None = None,
         name: str = "",
     ) -> "Ratings":
         """Ratings from a polars, pandas or Arrow table, or a dict of columns.
 
         Columns may have any of the names that files may have (userId, movieId, score, ...). A
-        column `title` holds titles of items.
+        column `title` holds titles of items. A table without a column of ratings is one of
+        interactions, each of weight 1 unless there are columns `weight` (or `count`) or `event`.
 
         Args:
             columns: the names of columns, such as `{"user": "customer_no", "item": "sku"}`.
             skip_bad_rows: skip rows that are not ratings; `notes` says how many.
+            events: the weight of each type of event, such as `{"view": 1, "buy": 5}`; by default
+                each counts 1.
             name: the source, for messages.
         """
         where, named = name or "table", named_columns(columns)
+        weights = checked_events(events)
         try:
             rows = _lazy(frame).with_row_index(ROW, 1)
-            table = RawTable(rows, where, named=named, skip_bad_rows=skip_bad_rows)
+            table = RawTable(rows, where, named=named, skip_bad_rows=skip_bad_rows, events=weights)
             found, titles = validate(table), _titles(table)
         except (pl.exceptions.PolarsError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
@@ -107,7 +140,19 @@ class Ratings:
         if titles is not None:
             titles = titles.with_columns(pl.col(ITEM).cast(found.frame.schema[ITEM], strict=False))
             titles = titles.drop_nulls().unique(ITEM, keep="first", maintain_order=True)
-        return cls(found.frame, titles, found.duplicates, name, found.notes)
+        return cls(
+            found.frame,
+            titles,
+            found.duplicates,
+            name,
+            found.notes,
+            found.interactions,
+            found.events,
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """The table as `from_frame` takes it: the weight of interactions is named so."""
+        return self.frame.rename({RATING: WEIGHT}) if self.interactions else self.frame
 
     def split(self, how: str = "random:0.8", *, seed: int = 0) -> "Split":
         """Split these ratings, as `load_split` does with those of a file.
@@ -122,7 +167,9 @@ class Ratings:
         return split_ratings(self, how, seed)
 
     def on(self, scale: "Scale") -> "Ratings":
-        """The same ratings, clipped to a scale."""
+        """The same ratings, clipped to a scale; weights of interactions are not."""
+        if self.interactions:
+            return self
         cut = pl.col(RATING).clip(scale.low, scale.high).cast(pl.Float32)
         return replace(self, frame=self.frame.with_columns(cut))
 
