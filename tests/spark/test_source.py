@@ -50,6 +50,10 @@ def test_nothing_there(spark: SparkSession, tmp_path: Path) -> None:
     pl.DataFrame({"a": [1], "item": [2]}).write_parquet(tmp_path / "other.parquet")
     with pytest.raises(DataError, match="no column for user_id or rating"):
         read_source(spark, str(tmp_path / "other.parquet"))
+    pl.DataFrame({"user": [1], "item": [2]}).write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(DataError, match="no column for the rating among 'user', 'item'") as caught:
+        read_source(spark, str(tmp_path / "log.parquet"))
+    assert "recommend --everyone" in caught.value.right
     with pytest.raises(DataError, match="no column for user_id among"):
         read_pairs(spark, str(tmp_path / "other.parquet"))
 

@@ -1,4 +1,4 @@
-"""What is in a ratings table, in numbers."""
+"""What is in a table of ratings or interactions, in numbers."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +15,10 @@ _BAR = 30
 
 
 def describe(ratings: Ratings) -> dict[str, Any]:
-    """Counts, density, scale, levels, ratings per entity, duplicates, time and titles."""
+    """Counts, density, scale, levels, ratings per entity, duplicates, time and titles.
+
+    Of interactions, the levels are those of their weights.
+    """
     frame = ratings.frame
     degrees = {side: frame.group_by(side.column).len()["len"] for side in Side}
     users, items = (len(degrees[side]) for side in Side)
@@ -23,6 +26,11 @@ def describe(ratings: Ratings) -> dict[str, Any]:
     levelled = len(counts) <= MAX_LEVELS
     return {
         "data": ratings.name,
+        "interactions": ratings.interactions,
+        "events": [
+            {"event": one.name, "count": one.found, "weight": one.weight} for one in ratings.events
+        ]
+        or None,
         "ratings": len(ratings),
         "users": users,
         "items": items,
@@ -41,22 +49,26 @@ def describe(ratings: Ratings) -> dict[str, Any]:
 
 def print_description(found: dict[str, Any]) -> None:
     """Print a description as tables."""
+    one, many = ("weight", "interactions") if found["interactions"] else ("rating", "ratings")
     facts: dict[str, Cell] = {
-        "ratings": found["ratings"],
+        many: found["ratings"],
         "users": found["users"],
         "items": found["items"],
         "density": f"{found['density']:.3%}",
-        "scale": _scale(found),
-        "mean rating": found["mean"],
+        "weights" if found["interactions"] else "scale": _scale(found),
+        f"mean {one}": found["mean"],
         "from": found["from"],
         "to": found["to"],
         "titles": f"{found['titles']:,} of {found['items']:,} items",
-        "duplicates dropped": found["duplicates"],
+        "repeats added up" if found["interactions"] else "duplicates dropped": found["duplicates"],
     }
     print_facts(found["data"], facts)
     names = list(_QUANTILES)
     rows = [(noun, *(q[name] for name in names)) for noun, q in found["ratings_per"].items()]
-    print_table("Ratings per entity", ("", *names), rows)
+    print_table(f"{many.capitalize()} per entity", ("", *names), rows)
+    if found["events"]:
+        events = [(each["event"], each["count"], each["weight"]) for each in found["events"]]
+        print_table("Event types", ("event", "count", "weight"), events)
     if found["levels"]:
         counts = [(level["rating"], level["count"]) for level in found["levels"]]
         most = max(count for _, count in counts)
@@ -64,12 +76,15 @@ def print_description(found: dict[str, Any]) -> None:
             (rating, count, f"{count / found['ratings']:.1%}", "#" * round(_BAR * count / most))
             for rating, count in counts
         ]
-        print_table("Levels", ("rating", "count", "share", ""), levels)
+        title = "Weights" if found["interactions"] else "Levels"
+        print_table(title, (one, "count", "share", ""), levels)
 
 
 def _scale(found: dict[str, Any]) -> str:
     levels = found["levels"]
-    kind = f"{len(levels)} levels" if levels else "continuous"
+    kind = "continuous"
+    if levels:
+        kind = f"{len(levels)} level{'s' * (len(levels) > 1)}"
     return f"{found['low']:g} to {found['high']:g}, {kind}"
 
 

@@ -1,5 +1,6 @@
 """Loads ratings for a command, whole or split, and reports on stderr what was read."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Parameter
@@ -31,7 +32,16 @@ Columns = Annotated[
     str | None,
     typer.Option(
         metavar="user=NAME,...",
-        help="The names of columns that are not recognized: user, item, rating, timestamp, title.",
+        help="The names of columns that are not recognized: user, item, rating, weight, event, "
+        "timestamp, title.",
+    ),
+]
+Events = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TYPE=WEIGHT,...",
+        help="The weight of each type of event, if the data are interactions: "
+        "view=1,cart=3,buy=5,dislike=-1. By default each counts 1.",
     ),
 ]
 SkipBadRows = Annotated[
@@ -42,19 +52,21 @@ _OPTIONS = [
     for name, annotation, default in (
         ("items", ItemsTable, None),
         ("columns", Columns, None),
+        ("events", Events, None),
         ("skip_bad_rows", SkipBadRows, False),
     )
 ]
 
 
 def reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command --items, --columns and --skip-bad-rows.
+    """Give a command --items, --columns, --events and --skip-bad-rows.
 
     They arrive in the command's parameter `reading`, ready for `load_ratings(data, **reading)`.
     """
 
     def reading(given: dict[str, Any]) -> dict[str, Any]:
-        return {**given, "columns": parse_columns(given["columns"])}
+        columns, events = parse_columns(given["columns"]), parse_events(given["events"])
+        return {**given, "columns": columns, "events": events}
 
     return with_options(command, "reading", _OPTIONS, reading)
 
@@ -68,6 +80,23 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
         right = "Write user=customer_no,item=sku,rating=stars,timestamp=when, or some of these."
         raise OptionError(f"cannot read {text!r}", where="--columns", right=right)
     return {column.strip(): name for column, _, name in pairs}
+
+
+def parse_events(text: str | None) -> dict[str, float] | None:
+    """The weights given by `--events view=1,buy=5`."""
+    if text is None:
+        return None
+    found = {}
+    for part in text.split(","):
+        event, equals, weight = part.rpartition("=")
+        try:
+            found[event.strip()] = float(weight)
+        except ValueError:
+            equals = ""
+        if not equals or not event.strip() or not math.isfinite(found[event.strip()]):
+            right = "Write view=1,cart=3,buy=5,dislike=-1, with your own event types."
+            raise OptionError(f"cannot read {text!r}", where="--events", right=right)
+    return found
 
 
 @dataclass(frozen=True)
@@ -92,7 +121,8 @@ def load_source(
         path = local_path(data)
         if Graph.is_at(path):
             graph = Graph.load(path)
-            note(f"{data}: {len(graph):,} ratings, mapped")
+            noun = "interactions" if graph.interactions else "ratings"
+            note(f"{data}: {len(graph):,} {noun}, mapped")
             return Parts(graph)
     return load_parts(data, split, seed, reading)
 
@@ -106,12 +136,12 @@ def load_parts(
     if split in (None, "none"):
         ratings = load_ratings(data, **(reading or {}))
         print_notes(ratings)
-        note(f"{ratings.name}: {len(ratings):,} ratings")
+        note(f"{ratings.name}: {len(ratings):,} {ratings.noun}s")
         return Parts(ratings)
     assert split is not None
     parts = load_split(data, split, seed, **(reading or {}))
     print_notes(parts.train, parts.test)
-    counts = f"{len(parts.train):,} ratings to train on"
+    counts = f"{len(parts.train):,} {parts.train.noun}s to train on"
     if parts.later is not None:
         counts += f", {len(parts.later):,} that come later"
     note(f"{parts.train.name}, {parts.name}: {counts}, {len(parts.test):,} to test on")
@@ -122,7 +152,7 @@ def print_notes(*tables: "Ratings") -> None:
     """Print what was ignored, skipped and dropped; equal notes of several parts once."""
     lines = [line for ratings in tables for line in ratings.notes]
     first = tables[0]
-    if first.duplicates:
+    if first.duplicates and not first.interactions:
         dropped = f"{first.duplicates:,} earlier ratings of a pair were dropped"
         lines.append(f"{first.name}: {dropped}")
     for line in dict.fromkeys(lines):

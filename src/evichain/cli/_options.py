@@ -36,9 +36,9 @@ Json = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 _SPLIT_HELP = (
     "random:0.8, kfold:5/0, users:0.8 (whole users are held out), users:0.8/5 (5 ratings of each "
-    "come after training), time:0.8, growth:0.2 (all but a fifth of users and items come after "
-    "training), cold:50/5 (50 users have 5 ratings), a named split of the data (u1), or "
-    "TRAIN_FILE,TEST_FILE."
+    "come after training), time:0.8, leave-last-out (the last of each user by time), growth:0.2 "
+    "(all but a fifth of users and items come after training), cold:50/5 (50 users have 5 "
+    "ratings), a named split of the data (u1), or TRAIN_FILE,TEST_FILE."
 )
 Split = Annotated[str | None, typer.Option("--split", metavar="SPEC", help=_SPLIT_HELP)]
 Spec = Annotated[str, typer.Argument(metavar="SPEC", help=_SPLIT_HELP)]

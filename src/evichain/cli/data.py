@@ -65,7 +65,7 @@ def fetch_(
 @verb.command(epilog=examples("evichain data describe ml-100k", "evichain data describe my.csv"))
 @reading_options
 def describe(data: Data, reading: dict[str, Any], json: Json = False) -> None:
-    """Count what is in a ratings table: users, items, levels, ratings per entity, time."""
+    """Count what is in a table: users, items, levels or weights, event types, time."""
     from evichain.cli._describing import describe as described
     from evichain.cli._describing import print_description
     from evichain.ratings import load_ratings
@@ -81,6 +81,7 @@ def describe(data: Data, reading: dict[str, Any], json: Json = False) -> None:
         "evichain data convert ml-1m ratings.parquet",
         "evichain data convert ratings.csv.gz ratings.graph",
         "evichain data convert parts-of-parquet/ ratings.graph",
+        "evichain data convert log.parquet log.graph --events view=1,cart=3,buy=5",
     )
 )
 @reading_options
@@ -110,28 +111,30 @@ def convert(
             ratings = load_ratings(data, **reading)
             write_table(_with_titles(ratings), beside)
             print_notes(ratings)
-            count, dropped = len(ratings), ratings.duplicates
+            count, dropped, interactions = len(ratings), ratings.duplicates, ratings.interactions
         else:
-            count, dropped = _write_graph(data, beside, reading)
+            count, dropped, interactions = _write_graph(data, beside, reading)
     if json:
         found = {"data": data, "written": out, "ratings": count, "duplicates": dropped}
-        print_json({**found, "peak_bytes": peak_bytes()})
+        print_json({**found, "interactions": interactions, "peak_bytes": peak_bytes()})
     else:
-        note(f"{out}: {count:,} ratings of {data}")
+        note(f"{out}: {count:,} {'interactions' if interactions else 'ratings'} of {data}")
 
 
 def _with_titles(ratings: "Ratings") -> "pl.DataFrame":
     """The table of ratings, with a column of titles if there are any."""
+    frame = ratings.to_frame()
     if ratings.titles is None:
-        return ratings.frame
-    return ratings.frame.join(ratings.titles, on="item_id", how="left", maintain_order="left")
+        return frame
+    return frame.join(ratings.titles, on="item_id", how="left", maintain_order="left")
 
 
-def _write_graph(data: str, folder: Path, reading: dict[str, Any]) -> tuple[int, int]:
+def _write_graph(data: str, folder: Path, reading: dict[str, Any]) -> tuple[int, int, bool]:
     """Write a graph: from Parquet through buckets on disk, whatever its size; else in memory.
 
     Returns:
-        How many ratings were written, and how many earlier ones of a pair were dropped.
+        How many ratings were written, how many earlier ones of a pair were dropped or added up,
+        and whether they are interactions.
     """
     from evichain.ratings.catalogue import load_ratings, local_path
     from evichain.ratings.conversion import convert_parquet
@@ -142,12 +145,12 @@ def _write_graph(data: str, folder: Path, reading: dict[str, Any]) -> tuple[int,
         ratings = load_ratings(data, **reading)
         Graph.build(ratings).save(folder)
         print_notes(ratings)
-        return len(ratings), ratings.duplicates
+        return len(ratings), ratings.duplicates, ratings.interactions
     for line in converted.notes:
         note(line)
-    if converted.duplicates:
+    if converted.duplicates and not converted.interactions:
         note(f"{data}: {converted.duplicates:,} earlier ratings of a pair were dropped")
-    return converted.ratings, converted.duplicates
+    return converted.ratings, converted.duplicates, converted.interactions
 
 
 @verb.command(
@@ -235,7 +238,7 @@ def split(
     with replacing(out, force=force, folder=True) as beside:
         beside.mkdir()
         for name, part in parts.items():
-            write_table(part.frame, beside / f"{name}.{format}")
+            write_table(part.to_frame(), beside / f"{name}.{format}")
         if parted.train.titles is not None:
             write_table(parted.train.titles, beside / f"items.{format}")
     counts = {"later": 0, **{name: len(part) for name, part in parts.items()}}
@@ -245,4 +248,5 @@ def split(
     else:
         later = f"{counts['later']:,} that come later, " if "later" in parts else ""
         tested = f"{counts['test']:,} to test on"
-        note(f"{out}: {counts['train']:,} ratings to train on, {later}{tested}")
+        learned = f"{counts['train']:,} {parted.train.noun}s to train on"
+        note(f"{out}: {learned}, {later}{tested}")

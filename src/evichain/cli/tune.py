@@ -168,6 +168,9 @@ def _command(
     if reading["columns"]:
         named = [f"{column}={name}" for column, name in reading["columns"].items()]
         parts += ["--columns", ",".join(named)]
+    if reading["events"]:
+        weights = [f"{event}={weight:g}" for event, weight in reading["events"].items()]
+        parts += ["--events", ",".join(weights)]
     if reading["skip_bad_rows"]:
         parts += ["--skip-bad-rows"]
     if split:

@@ -42,6 +42,12 @@ class Shared:
         """
         saved = load_model(Path(path))
         policy = saved.settings.policy
+        if saved.graph.interactions:
+            raise SettingsError(
+                "trained on interactions, and Spark jobs take ratings",
+                where=str(path),
+                right="Lists for everyone: evichain recommend MODEL --everyone --out lists.parquet",
+            )
         if policy.cycle_blocking:
             if cycle_blocking:
                 raise SettingsError(

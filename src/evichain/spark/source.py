@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from evichain.errors import DataError
-from evichain.ratings.columns import ITEM, RATING, TIMESTAMP, USER, match, resolve
+from evichain.ratings.columns import ITEM, RATING, TIMESTAMP, USER, match, name_list, resolve
 from evichain.ratings.side import Side
 from evichain.spark.addresses import TABLE
 from evichain.spark.faults import spark_explained
@@ -52,6 +52,14 @@ class SparkRatings:
 def read_source(spark: "SparkSession", address: str) -> SparkRatings:
     """The ratings at a path (a file or folder of Parquet) or in a table (`table:NAME`)."""
     frame = _read(spark, address)
+    names = match(frame.columns, where=address)
+    if {USER, ITEM} <= names.keys() and RATING not in names:
+        raise DataError(
+            f"no column for the rating among {name_list(frame.columns)}",
+            where=address,
+            right="Spark jobs take ratings: name the column rating (or value, score, stars). Of "
+            "interactions, `evichain recommend --everyone` makes lists.",
+        )
     names = resolve(frame.columns, where=address)
     columns = [_id(frame, names[column], address).alias(column) for column in (USER, ITEM)]
     columns.append(_number(frame, names[RATING], RATING, address).cast("float").alias(RATING))

@@ -48,6 +48,12 @@ def unpack(text: str, number: int) -> "Id":
 
 def check_ratings(ratings: Ratings) -> None:
     """Refuse a table that a store cannot hold, before anything is written."""
+    if ratings.interactions:
+        raise DataError(
+            "these are interactions, and a store holds ratings",
+            where=ratings.name,
+            right="Give a table with a column of ratings, or name it: --columns rating=NAME.",
+        )
     pack_titles(ratings)
     for side in Side:
         _check_text(ratings.frame[side.column], side.column, LONGEST_ID, ratings.name)
