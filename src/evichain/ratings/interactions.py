@@ -5,9 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from evichain.errors import DataError
-from evichain.kernels import Floats, Longs
+
+# Not from `kernels`: tables are read without numba.
+Floats = npt.NDArray[np.float32]
+Longs = npt.NDArray[np.int64]
 
 _SHOWN = 8
 _LARGEST = float(np.finfo(np.float32).max)
