@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 
 from evichain import REC
 from evichain.errors import DataError, SplitError
+from evichain.evidence.expansion import expand
+from evichain.evidence.policy import Policy
+from evichain.evidence.pool import Pool
+from evichain.evidence.selection import NOTHING_HIDDEN, STABLE, selected
 from evichain.ratings import (
     Ratings,
+    Side,
     given_split,
     leave_last_out,
     load_ratings,
@@ -23,6 +28,7 @@ from evichain.ratings import (
 from evichain.ratings.conversion import convert_parquet
 from evichain.ratings.graph import Graph
 from evichain.ratings.inputs import as_later, as_ratings, as_training
+from evichain.testing import planted_blocks
 
 EVENTS = {"view": 1.0, "cart": 3.0, "buy": 5.0, "dislike": -1.0}
 logs = st.lists(
@@ -330,6 +336,63 @@ def test_a_conversion_on_disk_equals_that_in_memory(
     assert found.interactions
     for file in (folder / "in").iterdir():
         assert (folder / "out" / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_at_most_nine_bytes_an_interaction(tmp_path: Path) -> None:
+    pairs = np.unique(np.random.default_rng(0).integers(0, 300, (40_000, 2)), axis=0)
+    graph = Graph.build(Ratings.from_arrays(pairs[:, 0], pairs[:, 1]))
+    assert graph.nbytes <= 9 * len(pairs)
+    graph.save(tmp_path / "g")
+    arrays = [
+        tmp_path / "g" / f"{noun}_{n}.npy"
+        for noun in ("user", "item")
+        for n in ("indices", "codes")
+    ]
+    assert sum(path.stat().st_size for path in arrays) <= 9 * len(pairs)
+    same = graph.extended(Ratings.from_arrays([0, 999], [0, 999]))
+    assert same.nbytes <= 9 * len(same)
+
+
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, unique=True),
+    weight=st.sampled_from([1.0, 2.5]),
+)
+def test_one_weight_is_a_weight(pairs: list[tuple[int, int]], weight: float) -> None:
+    users, items = zip(*pairs, strict=True)
+    graph = Graph.build(Ratings.from_arrays(users, items, weights=[weight] * len(pairs)))
+    assert sorted(rows(graph.to_ratings())) == sorted((*pair, weight) for pair in pairs)
+    assert (graph.mean, graph.std) == (weight, 0.0)
+    extended = graph.extended(Ratings.from_arrays([9], [9], weights=[7.0]))
+    assert sorted(rows(extended.to_ratings())) == sorted(
+        [*((*pair, weight) for pair in pairs), (9, 9, 7.0)]
+    )
+    one = np.array([0]), graph.rows[Side.USER].indices[:1]
+    left = graph.reduced(one)
+    assert len(left) == len(graph) - 1
+    assert set(rows(left.to_ratings())) <= set(rows(graph.to_ratings()))
+
+
+def test_evidence_is_the_same_as_of_ratings_of_one_level() -> None:
+    """Codes that take no memory are read like others."""
+    table = planted_blocks().frame
+    pairs = table["user_id"], table["item_id"]
+    policy = Policy(max_depth=3, evidence_limit=6)
+    ratings, interactions = (
+        Pool.most_rated(Graph.build(made), (4, 4))
+        for made in (Ratings.from_arrays(*pairs, [1.0] * len(table)), Ratings.from_arrays(*pairs))
+    )
+    for side in Side:
+        entities = np.arange(len(ratings.graph.ids[side]), dtype=np.int32)
+        found = [
+            expand(pool, policy, side, 0, entities, STABLE, NOTHING_HIDDEN, keep_dead=True)[0]
+            for pool in (ratings, interactions)
+        ]
+        arrays = [(one.ptr, one.ref, one.entity, one.value) for one in found]
+        for left, right in zip(*arrays, strict=True):
+            np.testing.assert_array_equal(left, right)
+        for one in range(3):
+            of = [selected(pool, policy, side, one, 0) for pool in (ratings, interactions)]
+            np.testing.assert_array_equal(of[0], of[1])
 
 
 # leaving out what came last

@@ -278,10 +278,14 @@ class _Conversion:
         """The users' codes, known only after all ratings have been read."""
         kind = np.uint8 if self.scale.levelled else np.float32
         path = array_path(self._folder, Side.USER, "codes")
+        stored = ratings[:0] if self.scale.uniform else ratings
         with closing(ArrayFile(path, kind)) as out:
-            for start in range(0, len(ratings), PIECE):
-                out.append(self.scale.encode(ratings[start : start + PIECE]))
-        self.mean = self.scale.mean(np.load(path, mmap_mode="r"))
+            for start in range(0, len(stored), PIECE):
+                out.append(self.scale.encode(stored[start : start + PIECE]))
+        codes = np.load(path, mmap_mode="r")
+        if self.scale.uniform:
+            codes = np.broadcast_to(np.zeros(1, np.uint8), len(ratings))
+        self.mean = self.scale.mean(codes)
 
     def write_items(self, advance: Advance) -> None:
         """Write the rows of items; no bucket is needed any more."""
@@ -289,7 +293,8 @@ class _Conversion:
         codes = array_path(self._folder, Side.ITEM, "codes")
         with _Writer(self._folder, Side.ITEM, codes, kind) as out:
             for first, last, records in self._buckets[Side.ITEM].take():
-                out.append(self._sorted(Side.ITEM, first, last, records, self.scale))
+                rows = self._sorted(Side.ITEM, first, last, records, self.scale)
+                out.append(replace(rows, codes=rows.codes[:0]) if self.scale.uniform else rows)
                 advance(len(records))
         shutil.rmtree(self._scratch)
 

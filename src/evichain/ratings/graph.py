@@ -1,7 +1,8 @@
 """The ratings or interactions as a two-way graph: for each side, who with whom, and how.
 
 Immutable; 32-bit indices and 8-bit levels (32-bit floats for continuous scales), so about
-ten bytes a rating; saved as plain arrays that a later process maps instead of reading.
+ten bytes a rating, and eight an interaction if all have one weight; saved as plain arrays that a
+later process maps instead of reading.
 """
 
 import json
@@ -111,7 +112,8 @@ class Graph:
             old, keys, other = self.rows[side], new.ids[side].keys, new.ids[side.opposite].keys
             if scale != self.scale:
                 old = replace(old, codes=scale.encode(self.scale.decode(old.codes)))
-            rows.append(merge_rows(side, old, new.rows[side], keys, other))
+            merged = merge_rows(side, old, new.rows[side], keys, other)
+            rows.append(merged.without_codes() if scale.uniform else merged)
         titles = _joined(self.titles, ratings.titles, new.ids[Side.ITEM])
         return Graph(new.ids, (rows[0], rows[1]), scale, self.mean, titles)
 
@@ -173,8 +175,11 @@ class Graph:
         """Write the graph into a folder that does not exist yet."""
         folder.mkdir(parents=True)
         for side in Side:
+            rows = self.rows[side]
+            if self.scale.uniform:
+                rows = replace(rows, codes=rows.codes[:0])
             for array in _ARRAYS:
-                np.save(array_path(folder, side, array), getattr(self.rows[side], array))
+                np.save(array_path(folder, side, array), getattr(rows, array))
             save_ids(folder, side, self.ids[side])
         save_card(folder, self.scale, self.mean, self.titles)
 
@@ -204,6 +209,8 @@ class Graph:
             interactions = bool(meta.get("interactions", False))
             scale = Scale(levels, float(meta["low"]), float(meta["high"]), interactions)
             check_scale(scale)
+            if scale.uniform:
+                rows = [part.without_codes() for part in rows]
             check_rows((rows[0], rows[1]), [one.keys for one in ids], levels)
             titles = _load_titles(folder / _TITLES)
             return cls((ids[0], ids[1]), (rows[0], rows[1]), scale, float(meta["mean"]), titles)
@@ -273,9 +280,8 @@ def _assemble(ratings: Ratings, known: tuple[Ids, Ids], scale: Scale) -> Graph:
     rows = []
     for side in Side:
         other = side.opposite
-        rows.append(
-            build_rows(side, index[side], index[other], codes, ids[side].keys, ids[other].keys)
-        )
+        built = build_rows(side, index[side], index[other], codes, ids[side].keys, ids[other].keys)
+        rows.append(built.without_codes() if scale.uniform else built)
     # Of the rows, not of the table: it must not depend on the order in which ratings came.
     mean = scale.mean(rows[Side.USER].codes)
     return Graph((ids[0], ids[1]), (rows[0], rows[1]), scale, mean, ratings.titles)

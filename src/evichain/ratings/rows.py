@@ -5,7 +5,7 @@ the k smallest hashes, a uniform sample that a new rating changes in at most one
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,11 @@ from evichain.ratings.hashing import pair_hash
 
 @dataclass(frozen=True)
 class Rows:
-    """Row i holds `indices[indptr[i]:indptr[i + 1]]` with their `codes`."""
+    """Row i holds `indices[indptr[i]:indptr[i + 1]]` with their `codes`.
+
+    Where all codes are 0, as those of interactions of one weight, they are one byte that is seen
+    as an array (see `without_codes`).
+    """
 
     indptr: Longs
     indices: Ints
@@ -36,7 +40,13 @@ class Rows:
 
     @property
     def nbytes(self) -> int:
-        return self.indptr.nbytes + self.indices.nbytes + self.codes.nbytes
+        codes = self.codes.nbytes if self.codes.strides[0] else self.codes.itemsize
+        return self.indptr.nbytes + self.indices.nbytes + codes
+
+    def without_codes(self) -> "Rows":
+        """The same rows with code 0 throughout, which takes a byte in all."""
+        zero = np.zeros(1, np.uint8)
+        return replace(self, codes=np.broadcast_to(zero, len(self.indices)))
 
 
 def build_rows(

@@ -56,6 +56,11 @@ class Scale:
         """Whether ratings are stored as 8-bit levels."""
         return self.levels.size > 0
 
+    @property
+    def uniform(self) -> bool:
+        """Whether these are interactions of one weight, whose codes take no memory."""
+        return self.interactions and len(self.levels) == 1
+
     def encode(self, ratings: Floats) -> Codes:
         """Ratings as stored: the level's number, or the value itself."""
         if not self.levelled:
