@@ -9,7 +9,10 @@ import pytest
 from tests.cli.conftest import SMALL_OPTIONS
 from typer.testing import Result
 
+from evichain import REC
+from evichain.errors import DataError, SettingsError
 from evichain.ratings import Ratings, load_ratings
+from evichain.spark.shared import Shared
 from evichain.tables import write_table
 
 Run = Callable[..., Result]
@@ -99,6 +102,33 @@ def test_ratings_that_are_all_the_same_are_refused(run: Run, tmp_path: Path) -> 
         what, right = result.stderr.splitlines()[-2:]
         assert "all 30 ratings are 5: these look like interactions" in what
         assert "--columns weight=rating" in right
+
+
+def test_a_model_of_interactions(
+    run: Run, run_json: RunJson, refused: Refused, log: Path, tmp_path: Path
+) -> None:
+    model, later = tmp_path / "model", tmp_path / "later.csv"
+    arguments = (*SMALL_OPTIONS, "--events", EVENTS, "--out", model)
+    result = run("train", log, "--split", "leave-last-out", *arguments)
+    assert result.exit_code == 0, result.output
+    assert "leave-last-out: 2 interactions to train on, 2 to test on" in result.stderr
+    assert run_json("info", model)["graph"]["interactions"]
+    shown = run("info", model).stdout
+    assert "interactions" in shown
+    assert "weights" in shown
+    assert run_json("recommend", model, "--rated", "a=99")["user"] is None
+    loaded = REC.load(model)
+    assert loaded.graph.interactions
+    later.write_text("user,item\neve,a\n")
+    assert len(loaded.add(later).graph) == 3
+    later.write_text("user,item,rating\neve,a,3\n")
+    with pytest.raises(DataError, match="these are ratings"):
+        loaded.add(later)
+    what, right = refused("serve", model, "--store", tmp_path / "store.db")
+    assert "the model was trained on interactions, and the service answers from ratings" in what
+    assert "recommend MODEL --everyone" in right
+    with pytest.raises(SettingsError, match="trained on interactions, and Spark jobs take ratings"):
+        Shared.load(model)
 
 
 def test_a_store_holds_ratings(run: Run, log: Path, tmp_path: Path) -> None:

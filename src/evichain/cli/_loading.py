@@ -121,8 +121,7 @@ def load_source(
         path = local_path(data)
         if Graph.is_at(path):
             graph = Graph.load(path)
-            noun = "interactions" if graph.interactions else "ratings"
-            note(f"{data}: {len(graph):,} {noun}, mapped")
+            note(f"{data}: {len(graph):,} {graph.noun}s, mapped")
             return Parts(graph)
     return load_parts(data, split, seed, reading)
 

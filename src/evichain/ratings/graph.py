@@ -56,8 +56,7 @@ class Graph:
 
     def __repr__(self) -> str:
         users, items = (len(self.ids[side]) for side in Side)
-        noun = "interactions" if self.interactions else "ratings"
-        return f"Graph(users={users}, items={items}, {noun}={len(self)})"
+        return f"Graph(users={users}, items={items}, {self.noun}s={len(self)})"
 
     def __len__(self) -> int:
         return len(self.rows[Side.USER].indices)
@@ -66,6 +65,11 @@ class Graph:
     def interactions(self) -> bool:
         """Whether these are interactions: the values of `scale` are weights then."""
         return self.scale.interactions
+
+    @property
+    def noun(self) -> str:
+        """What a link is, for messages."""
+        return "interaction" if self.interactions else "rating"
 
     @cached_property
     def std(self) -> float:

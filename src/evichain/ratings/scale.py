@@ -101,11 +101,15 @@ class Scale:
     def holds(self, rating: float) -> bool:
         """Whether a rating is on the scale, in the 32 bits that ratings have.
 
+        Weights of interactions have no bounds.
+
         >>> scale = Scale.of(np.array([0.1, 3.7], np.float32))
         >>> 0.1 < scale.low, scale.holds(0.1), scale.holds(3.7), scale.holds(3.8)
         (True, True, True, False)
         """
         with np.errstate(over="ignore"):
+            if self.interactions:
+                return bool(np.isfinite(np.float32(rating)))
             return bool(np.float32(self.low) <= np.float32(rating) <= np.float32(self.high))
 
     def within(self, values: Floats) -> Floats:

@@ -60,8 +60,13 @@ class ServiceSettings(BaseModel):
         """Check the settings against the scale of a model.
 
         Raises:
-            SettingsError: the feedback rating is off the scale.
+            SettingsError: the feedback rating is off the scale, or the model is not of ratings.
         """
+        if scale.interactions:
+            raise SettingsError(
+                "the model was trained on interactions, and the service answers from ratings",
+                right="Lists for everyone: evichain recommend MODEL --everyone --out lists.parquet",
+            )
         rating = self.feedback_rating
         if rating is not None and not scale.holds(rating):
             raise SettingsError(
