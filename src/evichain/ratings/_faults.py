@@ -13,7 +13,7 @@ import polars as pl
 from evichain.errors import DataError, cause_of
 from evichain.ratings._archives import AGAIN, first_bytes
 from evichain.ratings._formats import COLON, CR_ALONE, OFFER
-from evichain.ratings._validation import RawTable
+from evichain.ratings._raw_table import RawTable
 
 _QUOTES = 'A column with a quote in it is quoted, and that quote is doubled: "7"" single".'
 

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from evichain.errors import DataError
-from evichain.ratings._validation import ROW, SURPLUS, RawTable
+from evichain.ratings._raw_table import ROW, SURPLUS, RawTable
 from evichain.ratings.columns import COLUMNS, ITEM, PAIR, REQUIRED, USER, candidates, match
 
 FORMATS = ("csv", "tsv", "dat", "inter", "parquet", "ndjson")

@@ -11,7 +11,7 @@ from evichain.errors import DataError
 from evichain.ratings._archives import PACKED, Files, open_files
 from evichain.ratings._faults import faults_explained
 from evichain.ratings._formats import Wanted, scan
-from evichain.ratings._validation import BLANKS, RawTable
+from evichain.ratings._raw_table import BLANKS, RawTable
 from evichain.ratings.columns import ITEM, TITLE, candidates, name_list, normalized
 
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".ndjson", ".jsonl")

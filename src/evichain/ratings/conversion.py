@@ -24,12 +24,11 @@ from evichain.errors import DataError, reported_as
 from evichain.kernels import Floats, Ints, Longs, kernel
 from evichain.progress import progress as progress_bar
 from evichain.ratings._buckets import ArrayFile, Buckets
+from evichain.ratings._column_types import as_text, expressions
+from evichain.ratings._raw_table import RawTable
 from evichain.ratings._validation import (
-    RawTable,
-    as_text,
     check_rows,
     events_note,
-    expressions,
     first_fault,
     found_events,
     no_ratings,

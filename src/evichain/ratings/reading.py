@@ -12,8 +12,9 @@ from evichain.errors import DataError
 from evichain.ratings._archives import PACKED, Files, open_files
 from evichain.ratings._faults import faults_explained
 from evichain.ratings._formats import Wanted, scan, scan_parquet
+from evichain.ratings._raw_table import RawTable
 from evichain.ratings._titles import ITEM_TABLES, Titles, find_titles
-from evichain.ratings._validation import RawTable, ValidTable, validate
+from evichain.ratings._validation import ValidTable, validate
 from evichain.ratings.columns import ITEM, PAIR, TITLE, named_columns
 from evichain.ratings.interactions import checked_events
 from evichain.ratings.table import Ratings

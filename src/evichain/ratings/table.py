@@ -9,7 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from evichain.errors import DataError, cause_of
-from evichain.ratings._validation import ROW, RawTable, validate
+from evichain.ratings._raw_table import ROW, RawTable
+from evichain.ratings._validation import validate
 from evichain.ratings.columns import (
     ITEM,
     RATING,
