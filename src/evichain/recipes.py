@@ -107,7 +107,7 @@ CHOICES: Mapping[str, Any] = {
     "telescoping": False,
     "prototype_users": 0,
     "prototype_items": 300,
-    "max_depth": 7,
+    "max_depth": 9,
     "evidence_limit": 2**31,
     "key_size": 128,
     "validation": 0.1,

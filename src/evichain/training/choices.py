@@ -42,10 +42,10 @@ _WANTED = 0.2
 """The part of the choices of a validation user that is to be found."""
 
 _GRID: Mapping[str, tuple[float, ...]] = {
-    "item_discount": (0.25, 0.0, 0.125, 0.375, 0.5),
-    "user_discount": (0.25, 0.0, 0.125, 0.5),
-    "unchosen_weight": (0.3, 0.1, 0.2, 0.45, 0.7),
-    "choice_ridge": (0.006, 0.002, 0.004, 0.01, 0.02),
+    "choice_ridge": (0.008, 0.004, 0.016, 0.032),
+    "unchosen_weight": (0.3, 0.15, 0.6),
+    "item_discount": (0.25, 0.0, 0.125, 0.375),
+    "user_discount": (0.25, 0.0, 0.5),
 }
 """Where the search for each constant begins, and what it tries besides."""
 
@@ -303,14 +303,14 @@ def _choices(chain: Chain, side: Side, depth: int) -> ChoiceGenerator:
 
 def _settle(generator: ChoiceGenerator, below: Layer, constants: Constants) -> Tensor:
     """Set what stands for all that was not chosen; returns its eigenvectors."""
-    rows = torch.from_numpy(below.rows[below.has_embedding]).double()
-    keys, weights = rows[:, :-1], rows[:, -1:].exp()
+    rows = below.rows[below.has_embedding].astype(np.float64)
+    keys, weights = rows[:, :-1], np.exp(rows[:, -1:])
     gram = keys.T @ (keys * weights)
-    gram += constants.choice_ridge * float(weights.sum()) * torch.eye(keys.shape[1])
-    strengths, basis = torch.linalg.eigh(constants.unchosen_weight * gram)
-    generator.log_unchosen.copy_(strengths.log())
-    turn: Tensor = basis.float()
-    return turn
+    gram += constants.choice_ridge * weights.sum() * np.eye(keys.shape[1])
+    # NumPy's, because PyTorch's waits long for its threads on a busy machine.
+    strengths, basis = np.linalg.eigh(constants.unchosen_weight * gram)
+    generator.log_unchosen.copy_(torch.from_numpy(np.log(strengths)))
+    return torch.from_numpy(basis.astype(np.float32))
 
 
 def _turned(rows: Floats, basis: Tensor) -> Floats:
