@@ -74,7 +74,7 @@ def staggered_policies(draw: st.DrawFn) -> Policy:
         telescoping=draw(st.booleans()),
         prototype_prioritization=draw(st.booleans()),
         cycle_blocking=False,
-        bottom_prototypes=True,
+        bottom_prototypes=draw(st.booleans()),
         staggered=True,
         caching=draw(st.booleans()),
     )

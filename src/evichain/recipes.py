@@ -43,8 +43,8 @@ class Settings:
         if choices != self.policy.staggered:
             raise _misfit("staggered and the generator 'choices' belong together")
         depth = self.policy.max_depth
-        if choices and not (self.policy.bottom_prototypes and depth % 2 and depth >= 3):
-            raise _misfit("choices need bottom_prototypes and a max_depth of 3, 5, 7, ...")
+        if choices and not (depth % 2 and depth >= 3):
+            raise _misfit("choices need a max_depth of 3, 5, 7, ...")
         if choices and self.chain.shared_generators:
             raise _misfit("choices need a generator for each depth; switch shared_generators off")
 
@@ -102,12 +102,11 @@ CHOICES: Mapping[str, Any] = {
     "generator": "choices",
     "shared_generators": False,
     "staggered": True,
-    "bottom_prototypes": True,
     "cycle_blocking": False,
     "telescoping": False,
     "prototype_users": 0,
-    "prototype_items": 300,
-    "max_depth": 9,
+    "prototype_items": 600,
+    "max_depth": 5,
     "evidence_limit": 2**31,
     "key_size": 128,
     "validation": 0.1,

@@ -78,7 +78,7 @@ class Chain(nn.Module):
                 return ChannelGenerator(settings, mean, std)
             # Staggered, so that a depth has embeddings of one side only.
             other = (depth - side) % 2
-            return nn.Identity() if other else ChoiceGenerator(settings, last=depth == 0)
+            return nn.Identity() if other else ChoiceGenerator(settings)
 
         many = 1 if self.shared else max(1, depths)
         self.generators = nn.ModuleList(generator(d, side) for d in range(many) for side in Side)

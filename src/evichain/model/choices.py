@@ -7,11 +7,11 @@ squares (Hu, Koren and Volinsky, 2008):
     z = (sum w c k k' + G)^-1 sum w c t k
 
 G stands for all entities that were not chosen: it is a constant of the trained model, so an
-update stays local. Keys lie along the eigenvectors of G, which makes it a diagonal. The next key
-is `turn z`, along the eigenvectors of the next G. What many have chosen tells little about a
-single one, so the weight of a row as evidence falls with its number of links: `a - b log n`.
+update stays local. It is kept as its eigenvectors and eigenvalues, `basis diag(unchosen) basis'`.
+z is the entity's key. What many have chosen tells little about a single one, so the weight of a
+row as evidence falls with its number of links: `a - b log n`.
 
-The score of a pair is the dot product of the user's z and the item's key.
+The score of a pair is the dot product of the user's key and the item's.
 """
 
 import math
@@ -33,22 +33,18 @@ BESIDE_KEY = 1
 
 
 class ChoiceGenerator(Generator):
-    """Makes rows of a key and a log weight by half-steps of implicit least squares.
-
-    Args:
-        last: whether its rows are compared with keys, not used as keys: there is nothing to turn.
-    """
+    """Makes rows of a key and a log weight by half-steps of implicit least squares."""
 
     links_at_once = 1 << 22
     has_prior = True
     additive = False
     reading: Tensor
 
-    def __init__(self, settings: ChainSettings, *, last: bool) -> None:
+    def __init__(self, settings: ChainSettings) -> None:
         super().__init__()
         size = settings.key_size
+        self.basis = nn.Parameter(torch.eye(size))
         self.log_unchosen = nn.Parameter(torch.zeros(size))
-        self.turn = None if last else nn.Parameter(torch.eye(size))
         self.weighting = nn.Parameter(torch.zeros(2))
         self.usual = nn.Parameter(torch.zeros(size))
         self.register_buffer("reading", torch.tensor([-math.inf, 1.0, 0.0]))
@@ -69,7 +65,7 @@ class ChoiceGenerator(Generator):
         if not len(ratings):
             return torch.cat([self.usual, self.usual.new_zeros(BESIDE_KEY)])
         confidence, target = self.read(ratings)
-        keys, weights = evidence[:, :-1], evidence[:, -1].exp() * confidence
+        keys, weights = evidence[:, :-1] @ self.basis, evidence[:, -1].exp() * confidence
         matrix = keys.T @ (keys * weights.unsqueeze(1)) + torch.diag(self.log_unchosen.exp())
         solved = torch.linalg.solve(matrix, keys.T @ (weights * target))
         count = torch.tensor([len(ratings)], device=ratings.device)
@@ -81,12 +77,12 @@ class ChoiceGenerator(Generator):
         assert not len(block.variant_node), "choices do not support cycle blocking"
         links = layout.count if isinstance(layout, EvidenceTables) else np.diff(layout.node_ptr)
         source, values = (torch.as_tensor(a) for a in (layout.pair_source, layout.pair_value))
-        pairs = below[source.to(torch.int64)]
+        source = source.to(torch.int64)
         confidence, target = self.read(values)
         # With root weights on both sides of the regression, the sums are weighted.
-        root = (pairs[:, -1] / 2).exp() * confidence.sqrt()
+        root = (below[source, -1] / 2).exp() * confidence.sqrt()
         solved, _ = solve(
-            pairs[:, :-1] * root.unsqueeze(1),
+            (below[:, :-1] @ self.basis)[source] * root.unsqueeze(1),
             values - root * target,
             below.new_zeros(len(links)),
             self.log_unchosen.exp(),
@@ -96,7 +92,7 @@ class ChoiceGenerator(Generator):
 
     def compose(self, solved: Tensor, count: Tensor) -> Tensor:
         """Rows from the solutions and the number of links."""
-        keys = solved if self.turn is None else solved @ self.turn
+        keys = solved @ self.basis.T
         weights = self.weighting[0] - self.weighting[1] * count.to(keys.dtype).log()
         return torch.cat([keys, weights.unsqueeze(1)], dim=1)
 

@@ -90,21 +90,23 @@ class ChoiceFoldIn:
     """The same for a chain of choices."""
 
     generator: ChoiceGenerator
+    basis: Floats
     ridge: Floats
     weighting: Floats
 
     @classmethod
     def of(cls, generator: ChoiceGenerator) -> Self:
         """Fold-in by the generator of users at depth 0."""
-        ridge = generator.log_unchosen.detach().exp().numpy()
-        return cls(generator, ridge, generator.weighting.detach().numpy())
+        parts = generator.basis, generator.log_unchosen.exp(), generator.weighting
+        return cls(generator, *(part.detach().numpy() for part in parts))
 
     def row(self, evidence: Floats, ratings: Floats) -> Floats:
         """The row generated from this evidence, which is not empty."""
         given = torch.from_numpy(np.asarray(ratings, np.float32))
         confidence, target = (part.numpy() for part in self.generator.read(given))
         root = np.exp(evidence[:, -1] / 2) * np.sqrt(confidence)
-        keys = solved(evidence[:, :-1] * root[:, np.newaxis], root * target, self.ridge)
+        turned = (evidence[:, :-1] @ self.basis) * root[:, np.newaxis]
+        keys = self.basis @ solved(turned, root * target, self.ridge)
         weight = self.weighting[0] - self.weighting[1] * math.log(len(ratings))
         return np.append(keys, np.float32(weight))
 

@@ -37,6 +37,14 @@ def stored_layer(chain: Chain, side: Side, slot: Ints) -> Layer:
     return Layer(rows, slot >= 0)
 
 
+def overlaid(stored: Layer, made: Layer) -> Layer:
+    """Stored embeddings where there are any, and generated ones elsewhere."""
+    return Layer(
+        np.where(stored.has_embedding[:, None], stored.rows, made.rows),
+        stored.has_embedding | made.has_embedding,
+    )
+
+
 def portions(evidence: Evidence, has_embedding: Flags, links_at_once: int) -> Iterator[Block]:
     """Evidence in portions that bound the memory, without entities that have none."""
     count = len(evidence.ptr) - 1
@@ -95,11 +103,7 @@ def layer(
     made = generated(chain, side, depth, evidence, below)
     if not policy.stored(depth):
         return made
-    kept = stored_layer(chain, side, own)
-    return Layer(
-        np.where(kept.has_embedding[:, None], kept.rows, made.rows),
-        kept.has_embedding | made.has_embedding,
-    )
+    return overlaid(stored_layer(chain, side, own), made)
 
 
 def all_layers(chain: Chain, pool: Pool, policy: Policy) -> dict[tuple[int, Side], Layer]:

@@ -1,20 +1,20 @@
-"""Training of choices: the block of prototypes, then the constants of one depth after another.
+"""Training of choices: the prototypes, then the constants of one depth after another.
 
-Prototypes are factorized among themselves, as the paper pretrains them. Then all embeddings are
-generated depth by depth, from the prototypes up, and each generator gets what stands for all that
-was not chosen: the weighted Gram matrix of the keys below it. There are no gradient steps: a few
-numbers, how much what was not chosen counts and how much less the popular say, are chosen on
-validation lists. Why: docs/decisions/0018-choices.md.
+All items are factorized; the keys of the prototypes are kept, the others are dropped. Then all
+embeddings are generated depth by depth, from the prototypes up, and each generator gets what
+stands for all that was not chosen: the weighted Gram matrix of the keys below it. There are no
+gradient steps: a few numbers, how much what was not chosen counts and how much less the popular
+say, are chosen on validation lists. Why: docs/decisions/0018-choices.md.
 """
 
 import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from evichain.evidence.bulk_selection import Evidence, select_for_all
 from evichain.evidence.policy import Policy
@@ -22,18 +22,16 @@ from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Ints, Longs
 from evichain.model.chain import Chain
 from evichain.model.choices import ChoiceGenerator
-from evichain.model.layers import Layer, generated, portions
+from evichain.model.layers import Layer, generated, overlaid, portions, stored_layer
 from evichain.model.settings import ChainSettings
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
 from evichain.ratings.side import Side
-from evichain.training.pretraining import prototype_block
 from evichain.training.settings import TrainingSettings
 
-_BLOCK_ROUNDS = 10
-_BLOCK_USERS = 300
-"""The most active users, on whose choices the prototype items are factorized."""
+_ROUNDS = 10
+"""Half-steps on either side, until prototypes are taken."""
 _TUNING_USERS = 20_000
 """Constants are chosen on the choices of at most so many users."""
 _LIST = 100
@@ -135,88 +133,75 @@ class _Fit:
         """A chain fitted to a graph, its pool, and the embeddings of all items."""
         pool, policy = Pool.most_rated(graph, self.chain.prototype_counts), self.policy
         chain = Chain.for_pool(self.chain, pool, policy.max_depth)
-        for module in chain.generators:
-            if isinstance(module, ChoiceGenerator):
-                module.reading.copy_(torch.tensor(self.reading))
-        size = chain.row_size
-        bottom = Side(policy.max_depth % 2)
+        index = graph.ids[Side.ITEM].index_once(pool.ids[Side.ITEM])
+        chain.prototypes[Side.ITEM].copy_(torch.from_numpy(self._keys(graph, constants)[index]))
         slot = {side: pool.sides[side].slot for side in Side}
-        rows = torch.zeros(len(graph.ids[bottom]), size)
-        rows[slot[bottom] >= 0] = self._prototypes(graph, pool, constants)[
-            slot[bottom][slot[bottom] >= 0]
-        ]
-        below = Layer(rows.numpy(), slot[bottom] >= 0)
-        turned = torch.eye(size - 1)
-        items = below
+        stored = {side: stored_layer(chain, side, slot[side]) for side in Side}
+        below = stored[Side.ITEM]
         for depth in reversed(range(policy.max_depth)):
             side = Side(depth % 2)
-            generator = _choices(chain, side, depth)
-            basis = _settle(generator, below, constants)
-            below = Layer(_turned(below.rows, basis), below.has_embedding)
-            if depth + 1 == policy.max_depth:
-                chain.prototypes[bottom].copy_(_stored(below, slot[bottom], size))
-            else:
-                above = _choices(chain, side.opposite, depth + 1)
-                assert above.turn is not None
-                above.turn.copy_(turned.T @ basis)
-            evidence = self._evidence(graph, pool, side, depth)
-            _weigh(generator, evidence, below, constants.discount(side))
+            generator, rows = chain.generator(side, depth), graph.rows[side]
+            assert isinstance(generator, ChoiceGenerator)
+            evidence = select_for_all(
+                rows,
+                graph.scale.decode(rows.codes),
+                graph.ids[side].keys,
+                slot[side.opposite],
+                policy,
+                side,
+                depth,
+            )
+            self._settle(generator, side, evidence, below, constants)
+            made = generated(chain, side, depth, evidence, below)
             if depth == 0:
-                items = below
-                generator.usual.copy_(_mean_key(generated(chain, side, 0, evidence, below)))
+                keys = made.rows[made.has_embedding][:, :-1]
+                generator.usual.copy_(torch.from_numpy(keys.mean(axis=0)))
                 break
-            assert generator.turn is not None
-            # Unturned, until the Gram matrix of these rows is known.
-            generator.turn.copy_(basis.T)
-            below, turned = generated(chain, side, depth, evidence, below), basis
-        return chain, pool, items
+            below = overlaid(stored[side], made) if policy.stored(depth) else made
+        return chain, pool, below
 
-    def _evidence(self, graph: Graph, pool: Pool, side: Side, depth: int) -> Evidence:
-        rows = graph.rows[side]
-        return select_for_all(
-            rows,
-            graph.scale.decode(rows.codes),
-            graph.ids[side].keys,
-            pool.sides[side.opposite].slot,
-            self.policy,
-            side,
-            depth,
-        )
-
-    def _prototypes(self, graph: Graph, pool: Pool, constants: Constants) -> Tensor:
-        """The rows of prototype items, factorized on the choices of the most active users."""
-        size, counts = self.chain.key_size, (_BLOCK_USERS, self.chain.prototype_items)
-        block = Pool.most_rated(graph, counts)
-        users, items, ratings = prototype_block(block)
-        numbers = users, items
-        many = [side_pool.count for side_pool in block.sides]
-        generators = []
-        for _ in Side:
-            generator = ChoiceGenerator(self.chain, last=False)
-            generator.reading.copy_(torch.tensor(self.reading))
-            generators.append(generator)
+    def _keys(self, graph: Graph, constants: Constants) -> Floats:
+        """The rows of all items, factorized to convergence; prototypes are taken from them."""
+        size, random = self.chain.key_size, np.random.default_rng(self.seed)
+        items = len(graph.ids[Side.ITEM])
+        rows = np.zeros((items, size + 1), np.float32)
+        rows[:, :-1] = random.standard_normal((items, size)) * 0.1 / math.sqrt(size)
+        rows[:, -1] = log_weights(graph.rows[Side.ITEM].degrees, constants.item_discount)
+        layer = Layer(rows, np.ones(items, np.bool_))
         evidence = [
-            _grouped(numbers[side], numbers[side.opposite], ratings, many[side]) for side in Side
+            Evidence(part.indptr, part.indices, graph.scale.decode(part.codes))
+            for part in graph.rows
         ]
-        random = np.random.default_rng(self.seed)
-        keys = random.standard_normal((many[Side.ITEM], size)) * 0.1 / math.sqrt(size)
-        degrees = graph.rows[Side.ITEM].degrees
-        index = graph.ids[Side.ITEM].index_once(pool.ids[Side.ITEM])
-        weights = _log_weights(degrees[index], constants.item_discount)
-        rows = np.column_stack([keys, weights]).astype(np.float32)
-        layer = Layer(rows, np.ones(len(rows), np.bool_))
-        for _ in range(_BLOCK_ROUNDS):
+        generators = [ChoiceGenerator(self.chain) for _ in Side]
+        for _ in range(_ROUNDS):
             for side in Side:
-                generator = generators[side]
-                basis = _settle(generator, layer, constants)
-                assert generator.turn is not None
-                generator.turn.copy_(basis.T)
-                layer = Layer(_turned(layer.rows, basis), layer.has_embedding)
-                _weigh(generator, evidence[side], layer, constants.discount(side))
-                layer = _made(generator, evidence[side], layer)
-        found = torch.from_numpy(layer.rows)
-        found[:, -1] = torch.from_numpy(weights)
-        return found
+                self._settle(generators[side], side, evidence[side], layer, constants)
+                layer = made_of(generators[side], evidence[side], layer)
+        return layer.rows
+
+    def _settle(
+        self,
+        generator: ChoiceGenerator,
+        side: Side,
+        evidence: Evidence,
+        below: Layer,
+        constants: Constants,
+    ) -> None:
+        """Set a generator's constants: what was not chosen, and the weights of its rows."""
+        rows = below.rows[below.has_embedding].astype(np.float64)
+        keys, weights = rows[:, :-1], np.exp(rows[:, -1:])
+        gram = keys.T @ (keys * weights)
+        gram += constants.choice_ridge * weights.sum() * np.eye(keys.shape[1])
+        # NumPy's, because PyTorch's waits long for its threads on a busy machine.
+        strengths, basis = np.linalg.eigh(constants.unchosen_weight * gram)
+        generator.log_unchosen.copy_(torch.from_numpy(np.log(strengths)))
+        generator.basis.copy_(torch.from_numpy(basis))
+        generator.reading.copy_(torch.tensor(self.reading))
+        alive = np.concatenate([[0], np.cumsum(below.has_embedding[evidence.others])])
+        count = alive[evidence.ptr[1:]] - alive[evidence.ptr[:-1]]
+        discount = constants.discount(side)
+        weighting = [log_weights(count[count > 0], discount, of_one=True), discount]
+        generator.weighting.copy_(torch.tensor(weighting))
 
 
 @dataclass(frozen=True)
@@ -295,67 +280,18 @@ def _parts(evidence: Evidence) -> Iterator[Ints]:
     yield from np.split(evidence.others, evidence.ptr[1:-1])
 
 
-def _choices(chain: Chain, side: Side, depth: int) -> ChoiceGenerator:
-    found = chain.generator(side, depth)
-    assert isinstance(found, ChoiceGenerator)
-    return found
+def log_weights(count: Longs, discount: float, *, of_one: bool = False) -> Any:
+    """The log weights of rows with so many links; their mean weight over links is 1.
 
-
-def _settle(generator: ChoiceGenerator, below: Layer, constants: Constants) -> Tensor:
-    """Set what stands for all that was not chosen; returns its eigenvectors."""
-    rows = below.rows[below.has_embedding].astype(np.float64)
-    keys, weights = rows[:, :-1], np.exp(rows[:, -1:])
-    gram = keys.T @ (keys * weights)
-    gram += constants.choice_ridge * weights.sum() * np.eye(keys.shape[1])
-    # NumPy's, because PyTorch's waits long for its threads on a busy machine.
-    strengths, basis = np.linalg.eigh(constants.unchosen_weight * gram)
-    generator.log_unchosen.copy_(torch.from_numpy(np.log(strengths)))
-    return torch.from_numpy(basis.astype(np.float32))
-
-
-def _turned(rows: Floats, basis: Tensor) -> Floats:
-    """Rows with their keys in another basis."""
-    turned = rows.copy()
-    turned[:, :-1] = rows[:, :-1] @ basis.numpy()
-    return turned
-
-
-def _weigh(generator: ChoiceGenerator, evidence: Evidence, below: Layer, discount: float) -> None:
-    """Set how much the rows of a generator weigh as evidence: 1 in the mean over their links."""
-    alive = np.concatenate([[0], np.cumsum(below.has_embedding[evidence.others])])
-    count = alive[evidence.ptr[1:]] - alive[evidence.ptr[:-1]]
-    offset = _log_weights(count[count > 0], discount, offset_alone=True)
-    generator.weighting.copy_(torch.tensor([float(offset[0]), discount]))
-
-
-def _log_weights(count: Longs, discount: float, *, offset_alone: bool = False) -> Floats:
-    """The log weights of rows with so many links, or the offset that they share."""
+    Args:
+        of_one: give the log weight of a row with one link instead.
+    """
     many = np.maximum(count, 1).astype(np.float64)
-    offset = np.log(many.sum() / (many ** (1 - discount)).sum()) if len(many) else 0.0
-    found = np.full(1, offset) if offset_alone else offset - discount * np.log(many)
-    return found.astype(np.float32)
+    first = float(np.log(many.sum() / (many ** (1 - discount)).sum())) if len(many) else 0.0
+    return first if of_one else first - discount * np.log(many)
 
 
-def _stored(layer: Layer, slot: Ints, size: int) -> Tensor:
-    """The rows of prototypes by their numbers."""
-    found = torch.zeros(int((slot >= 0).sum()), size)
-    found[torch.from_numpy(slot[slot >= 0]).long()] = torch.from_numpy(layer.rows[slot >= 0])
-    return found
-
-
-def _mean_key(layer: Layer) -> Tensor:
-    return torch.from_numpy(layer.rows[layer.has_embedding][:, :-1].mean(axis=0))
-
-
-def _grouped(own: Ints, others: Ints, ratings: Floats, count: int) -> Evidence:
-    """Links as evidence, grouped by their own entity."""
-    order = np.argsort(own, kind="stable")
-    ptr = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(own, minlength=count), out=ptr[1:])
-    return Evidence(ptr, others[order], ratings[order])
-
-
-def _made(generator: ChoiceGenerator, evidence: Evidence, below: Layer) -> Layer:
+def made_of(generator: ChoiceGenerator, evidence: Evidence, below: Layer) -> Layer:
     """The rows that a generator makes of evidence."""
     made = np.zeros((len(evidence.ptr) - 1, below.rows.shape[1]), np.float32)
     has_embedding = np.zeros(len(made), np.bool_)
