@@ -396,7 +396,7 @@ class REC:
     @property
     def estimates_ratings(self) -> bool:
         """Whether estimates are ratings; those of a model of choices are scores."""
-        return not self.backend.settings.of_choices
+        return not (self._state or self).settings.of_choices
 
     @property
     def training_mean(self) -> float:

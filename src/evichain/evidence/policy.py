@@ -1,10 +1,12 @@
 """What limits the evidence: the complexity controls of the paper, each one switchable."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from evichain.ratings.side import Side
+if TYPE_CHECKING:
+    # The command line reads the settings before it imports anything heavy.
+    from evichain.ratings.side import Side
 
 DEEPEST_EXACT_BLOCKING = 4
 
@@ -60,11 +62,11 @@ class Policy(BaseModel):
             raise ValueError("staggered needs max_depth 1 or more, and no cycle_blocking")
         return self
 
-    def request_depth(self, side: Side) -> int:
-        """The depth at which the embeddings of a side are requested."""
-        return int(self.staggered and side is Side.ITEM)
+    def request_depth(self, side: "Side") -> int:
+        """The depth at which the embeddings of a side are requested: 0 for users, 1 for items."""
+        return int(side) if self.staggered else 0
 
-    def needs(self, depth: int, side: Side) -> bool:
+    def needs(self, depth: int, side: "Side") -> bool:
         """Whether any request leads to embeddings of this side at this depth."""
         return not self.staggered or (depth - self.request_depth(side)) % 2 == 0
 
