@@ -177,6 +177,7 @@ def explain(backend: Backend, asker: Asker, item: Id, *, pieces: int = 5, depth:
     if index == UNKNOWN and title == str(item):
         raise unknown_item(item)
     (found,) = predict(backend, asker, [item])
+    measure = "score" if backend.chain.of_choices else "rating"
     if found.reason is None:
         source = None
         if asker.index != UNKNOWN and not len(asker.left_out):
@@ -184,7 +185,7 @@ def explain(backend: Backend, asker: Asker, item: Id, *, pieces: int = 5, depth:
         if source is None:
             source = RowSource(backend, asker.name, asker.row, asker.stored, index)
         trace = trace_of(backend.chain, source, pieces=pieces, depth=depth)
-        return replace(trace, ignored=asker.ignored)
+        return replace(trace, ignored=asker.ignored, measure=measure)
     own = item if index == UNKNOWN else backend.identifier(Side.ITEM, index)
     roots = [
         Piece(side, identifier, name, 0, None, prototype=False, contribution=0.0)
@@ -193,7 +194,8 @@ def explain(backend: Backend, asker: Asker, item: Id, *, pieces: int = 5, depth:
             (Side.ITEM, own, title),
         )
     ]
-    return Trace(roots[0], roots[1], found.estimate, found.reason, ignored=asker.ignored)
+    trace = Trace(roots[0], roots[1], found.estimate, found.reason)
+    return replace(trace, ignored=asker.ignored, measure=measure)
 
 
 def reasons_for(backend: Backend, asker: Asker, items: Longs) -> list[Reason | None]:

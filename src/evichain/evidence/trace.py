@@ -100,10 +100,11 @@ class Trace:
     Attributes:
         user: the user asked about, with the evidence behind it.
         item: the item asked about, likewise.
-        estimate: the predicted rating.
+        estimate: the predicted rating, or the score.
         reason: why there is no chain, so that the estimate is only a mean or a prior.
         kind: what a contribution means: ADDITIVE or REMOVAL; NONE where a reason is given.
         ignored: unknown items among what was given; they had no effect.
+        measure: what the estimate is: "rating", or "score" for a model of choices.
 
     >>> user = Piece(Side.USER, 13, "13", 0, None, True, 1.5, own=1.5)
     >>> item = Piece(Side.ITEM, 8, "Babe (1995)", 0, None, True, 2.37, own=2.37)
@@ -122,6 +123,7 @@ class Trace:
     reason: str | None = None
     kind: str = ADDITIVE
     ignored: tuple[Id, ...] = ()
+    measure: str = "rating"
 
     def __post_init__(self) -> None:
         if self.reason is not None:
@@ -159,6 +161,7 @@ class Trace:
             "schema": SCHEMA,
             "kind": self.kind,
             "estimate": float(self.estimate),
+            "measure": self.measure,
             "reason": self.reason,
             "user": self.user.to_dict(),
             "item": self.item.to_dict(),
@@ -175,8 +178,9 @@ class Trace:
             )
         try:
             user, item = Piece.from_dict(saved["user"]), Piece.from_dict(saved["item"])
-            ignored = tuple(saved["ignored"])
-            return cls(user, item, saved["estimate"], saved["reason"], saved["kind"], ignored)
+            own = {name: saved[name] for name in ("estimate", "reason", "kind")}
+            measure = saved.get("measure", "rating")
+            return cls(user, item, **own, ignored=tuple(saved.get("ignored", ())), measure=measure)
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"not a trace: {type(error).__name__}: {error}",

@@ -126,9 +126,14 @@ class Chain(nn.Module):
         assert isinstance(found, Generator)
         return found
 
+    @property
+    def of_choices(self) -> bool:
+        """Whether estimates are scores of what is chosen, and not ratings."""
+        return self.settings.generator == "choices"
+
     def request_depth(self, side: Side) -> int:
         """The depth at which embeddings of a side are compared; see `Policy.staggered`."""
-        return int(self.settings.generator == "choices" and side is Side.ITEM)
+        return int(side) if self.of_choices else 0
 
     @property
     def row_size(self) -> int:

@@ -96,12 +96,14 @@ def name(piece: "Piece") -> str:
 def headline(trace: "Trace", columns: int) -> str:
     """The prediction in words."""
     number = f"{trace.estimate:z.2f}"
-    longest = (columns - len(" would rate  ") - len(number)) // 2
+    between = (" would rate ", "") if trace.measure == "rating" else (" and ", ": score")
+    longest = (columns - len("".join(between)) - 1 - len(number)) // 2
     user, item = (name(piece) for piece in (trace.user, trace.item))
     # What one name does not need, the other may use.
     longest_item = max(longest, 2 * longest - width(user))
     longest_user = max(longest, 2 * longest - width(item))
-    return f"{shortened(user, longest_user)} would rate {shortened(item, longest_item)} {number}"
+    who, what = shortened(user, longest_user), shortened(item, longest_item)
+    return f"{who}{between[0]}{what}{between[1]} {number}"
 
 
 def meaning(trace: "Trace", digits: int) -> str:

@@ -300,6 +300,7 @@ class Explanation(BaseModel):
     schema_: Annotated[int, Field(alias="schema")]
     kind: str
     estimate: float
+    measure: str
     reason: str | None
     user: Piece
     item: Piece
