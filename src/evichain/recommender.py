@@ -50,7 +50,8 @@ class REC:
     prediction has its evidence.
 
     Args:
-        recipe: a named set of settings: "plus", or "paper" for the paper's own form.
+        recipe: a named set of settings: "plus" for ratings, "choices" for lists (of what is chosen,
+            from interactions or ratings), or "paper" for the paper's own form.
         settings: any of `evichain.recipes.SETTING_NAMES`, in place of the recipe's; None leaves one
             to the recipe.
 
@@ -270,7 +271,7 @@ class REC:
         reasons: bool = False,
         without: Sequence[Id] = (),
     ) -> Recommendations:
-        """The items that a user would rate highest, best first.
+        """The items that a user would rate highest, or choose first, best first.
 
         Args:
             user: an id, or the (item, rating) pairs of a guest who is not in the data. Unknown

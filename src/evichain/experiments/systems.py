@@ -1,4 +1,4 @@
-"""The systems that are compared: our two recipes and every baseline, made the same way."""
+"""The systems that are compared: our recipes and every baseline, made the same way."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, Self, runtime_checkable
