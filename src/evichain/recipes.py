@@ -45,6 +45,8 @@ class Settings:
         depth = self.policy.max_depth
         if choices and not (depth % 2 and depth >= 3):
             raise _misfit("choices need a max_depth of 3, 5, 7, ...")
+        if choices and (self.chain.prototype_users or not self.chain.prototype_items):
+            raise _misfit("choices need prototype items, and no prototype users")
         if choices and self.chain.shared_generators:
             raise _misfit("choices need a generator for each depth; switch shared_generators off")
 

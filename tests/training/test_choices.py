@@ -8,7 +8,7 @@ import pytest
 from tests.choices import LIKED, liked_blocks
 
 from evichain import REC, Ratings
-from evichain.errors import SettingsError
+from evichain.errors import DataError, SettingsError
 from evichain.training.choices import log_weights
 
 SMALL: dict[str, Any] = {"key_size": 8, "prototype_items": 10, "max_depth": 3}
@@ -135,7 +135,17 @@ def test_what_does_not_fit_is_refused(clicks: Ratings, tmp_path: Path) -> None:
         REC().fit(clicks)
     with pytest.raises(SettingsError, match="without a run folder"):
         REC("choices", **SMALL).fit(clicks, run=tmp_path / "run")
-    for wrong in ({"staggered": False}, {"max_depth": 4}, {"shared_generators": True}):
+    with pytest.raises(SettingsError, match="no rating is 9 or more"):
+        REC("choices", liked_from=9.0, **SMALL, **SET).fit(BLOCKS)
+    with pytest.raises(DataError, match="nothing was chosen"):
+        REC("choices", **SMALL, **SET).fit(Ratings.from_arrays([1, 2], [3, 4], weights=[-1, -2]))
+    for wrong in (
+        {"staggered": False},
+        {"max_depth": 4},
+        {"shared_generators": True},
+        {"prototype_users": 5},
+        {"prototype_items": 0},
+    ):
         with pytest.raises(SettingsError):
             REC("choices", **wrong)
     with pytest.raises(SettingsError, match="belong together"):

@@ -217,6 +217,8 @@ def serve(
     )
     # Before anything is filled or started: otherwise every worker would fail.
     settings.check(loaded.graph.scale)
+    if not loaded.estimates_ratings:
+        note("The model scores what people choose: where the page shows ratings, these are scores")
     serving = Serving(model=model, store=url, settings=settings, json_logs=json_logs)
     with listen(host, port) as listening:
         with open_store(url) as opened:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from evichain.errors import DataError, SettingsError
 from evichain.evidence.bulk_selection import Evidence, select_for_all
 from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
@@ -113,9 +114,16 @@ def train_choices(
 
 def _reading(graph: Graph, settings: TrainingSettings) -> tuple[float, float, float]:
     """What of the ratings is a choice; see `ChoiceGenerator.read`."""
+    high = graph.scale.high
     if graph.interactions:
+        if high <= 0:
+            right = "Give at least one of positive weight."
+            raise DataError("all interactions are dislikes: nothing was chosen", right=right)
         return float(np.finfo(np.float32).tiny), 1.0, 1.0
     lowest = graph.mean if settings.liked_from is None else settings.liked_from
+    if lowest > high:
+        right = f"The highest rating is {high:g}."
+        raise SettingsError(f"no rating is {lowest:g} or more", where="liked_from", right=right)
     return lowest, settings.disliked_confidence, 0.0
 
 
