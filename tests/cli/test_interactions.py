@@ -108,10 +108,12 @@ def test_a_model_of_interactions(
     run: Run, run_json: RunJson, refused: Refused, log: Path, tmp_path: Path
 ) -> None:
     model, later = tmp_path / "model", tmp_path / "later.csv"
-    arguments = (*SMALL_OPTIONS, "--events", EVENTS, "--out", model)
+    arguments = ("--key-size", 4, "--prototype-items", 4, "--events", EVENTS, "--out", model)
     result = run("train", log, "--split", "leave-last-out", *arguments)
     assert result.exit_code == 0, result.output
     assert "leave-last-out: 2 interactions to train on, 2 to test on" in result.stderr
+    assert "the recipe is 'choices'" in result.stderr
+    assert run_json("info", model)["recipe"] == "choices"
     assert run_json("info", model)["graph"]["interactions"]
     shown = run("info", model).stdout
     assert "interactions" in shown
