@@ -9,7 +9,7 @@ from tests.choices import LIKED, liked_blocks
 
 from evichain import REC, Ratings
 from evichain.errors import DataError, SettingsError
-from evichain.training.choices import log_weights
+from evichain.training.choices import first_log_weight, log_weights
 
 SMALL: dict[str, Any] = {"key_size": 8, "prototype_items": 10, "max_depth": 3}
 SET: dict[str, Any] = {
@@ -126,7 +126,7 @@ def test_the_mean_weight_of_links_is_one(discount: float) -> None:
     counts = np.array([1, 4, 4, 100])
     weights = np.exp(log_weights(counts, discount))
     assert (weights * counts).sum() == pytest.approx(counts.sum())
-    first = np.exp(log_weights(counts, discount, of_one=True))
+    first = np.exp(first_log_weight(counts, discount))
     np.testing.assert_allclose(weights, first * counts**-discount)
 
 

@@ -17,6 +17,7 @@ from evichain.evidence.policy import Policy
 from evichain.evidence.pool import Pool
 from evichain.kernels import Flags, Floats, Ints, Keys
 from evichain.model.chain import Chain
+from evichain.model.generator import Generator
 from evichain.ratings.rows import Rows
 from evichain.ratings.side import Side
 
@@ -63,16 +64,20 @@ def portions(evidence: Evidence, has_embedding: Flags, links_at_once: int) -> It
             yield Block(NO_INDICES, part[alive].astype(np.int32), layout)
 
 
-@torch.inference_mode()
 def generated(chain: Chain, side: Side, depth: int, evidence: Evidence, below: Layer) -> Layer:
     """The embeddings generated from evidence.
 
     Args:
         below: the opposite side, one depth below, by the indices that the evidence names.
     """
-    generator = chain.generator(side, depth)
+    return made_by(chain.generator(side, depth), evidence, below)
+
+
+@torch.inference_mode()
+def made_by(generator: Generator, evidence: Evidence, below: Layer) -> Layer:
+    """The embeddings that one generator makes of evidence."""
     count, sources = len(evidence.ptr) - 1, torch.from_numpy(below.rows)
-    made = np.zeros((count, chain.prototypes[side].shape[1]), np.float32)
+    made = np.zeros((count, below.rows.shape[1]), np.float32)
     has_embedding = np.zeros(count, np.bool_)
     for block in portions(evidence, below.has_embedding, generator.links_at_once):
         has_embedding[block.entities] = True

@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,11 +22,12 @@ from evichain.evidence.pool import Pool
 from evichain.kernels import Floats, Ints, Longs
 from evichain.model.chain import Chain
 from evichain.model.choices import ChoiceGenerator
-from evichain.model.layers import Layer, generated, overlaid, portions, stored_layer
+from evichain.model.layers import Layer, generated, made_by, overlaid, stored_layer
 from evichain.model.settings import ChainSettings
 from evichain.progress import progress as progress_bar
 from evichain.ratings.graph import Graph
 from evichain.ratings.ids import UNKNOWN
+from evichain.ratings.scale import Doubles
 from evichain.ratings.side import Side
 from evichain.training.settings import TrainingSettings
 
@@ -184,7 +184,7 @@ class _Fit:
         for _ in range(_ROUNDS):
             for side in Side:
                 self._settle(generators[side], side, evidence[side], layer, constants)
-                layer = made_of(generators[side], evidence[side], layer)
+                layer = made_by(generators[side], evidence[side], layer)
         return layer.rows
 
     def _settle(
@@ -208,7 +208,7 @@ class _Fit:
         alive = np.concatenate([[0], np.cumsum(below.has_embedding[evidence.others])])
         count = alive[evidence.ptr[1:]] - alive[evidence.ptr[:-1]]
         discount = constants.discount(side)
-        weighting = [log_weights(count[count > 0], discount, of_one=True), discount]
+        weighting = [first_log_weight(count[count > 0], discount), discount]
         generator.weighting.copy_(torch.tensor(weighting))
 
 
@@ -232,8 +232,8 @@ class _ValidationLists:
         gains = 1 / np.log2(np.arange(2, _LIST + 2))
         found = []
         for user, wanted in enumerate(_parts(self.wanted)):
-            scores = items_scores = both[Side.ITEM] @ both[Side.USER][user]
-            scores = np.where(items.has_embedding, items_scores, -np.inf)
+            scores = both[Side.ITEM] @ both[Side.USER][user]
+            scores[~items.has_embedding] = -np.inf
             scores[self.given.others[self.given.ptr[user] : self.given.ptr[user + 1]]] = -np.inf
             best = np.sort(np.partition(scores, -min(_LIST, len(scores)))[-_LIST:])
             ranks = len(best) - np.searchsorted(best, scores[wanted], side="right")
@@ -288,23 +288,13 @@ def _parts(evidence: Evidence) -> Iterator[Ints]:
     yield from np.split(evidence.others, evidence.ptr[1:-1])
 
 
-def log_weights(count: Longs, discount: float, *, of_one: bool = False) -> Any:
-    """The log weights of rows with so many links; their mean weight over links is 1.
+def log_weights(count: Longs, discount: float) -> Doubles:
+    """The log weights of rows with so many links: `a - discount log n`, by `first_log_weight`."""
+    found: Doubles = first_log_weight(count, discount) - discount * np.log(np.maximum(count, 1))
+    return found
 
-    Args:
-        of_one: give the log weight of a row with one link instead.
-    """
+
+def first_log_weight(count: Longs, discount: float) -> float:
+    """The log weight of a row with one link, so that the mean weight over all links is 1."""
     many = np.maximum(count, 1).astype(np.float64)
-    first = float(np.log(many.sum() / (many ** (1 - discount)).sum())) if len(many) else 0.0
-    return first if of_one else first - discount * np.log(many)
-
-
-def made_of(generator: ChoiceGenerator, evidence: Evidence, below: Layer) -> Layer:
-    """The rows that a generator makes of evidence."""
-    made = np.zeros((len(evidence.ptr) - 1, below.rows.shape[1]), np.float32)
-    has_embedding = np.zeros(len(made), np.bool_)
-    sources = torch.from_numpy(below.rows)
-    for block in portions(evidence, below.has_embedding, generator.links_at_once):
-        made[block.entities] = generator.generate(sources, block).numpy()
-        has_embedding[block.entities] = True
-    return Layer(made, has_embedding)
+    return float(np.log(many.sum() / (many ** (1 - discount)).sum())) if len(many) else 0.0
