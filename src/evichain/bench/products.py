@@ -1,4 +1,4 @@
-"""Dense matrix products: the least time that arithmetic of a given size takes."""
+"""Dense matrix products of the size of a generator's arithmetic: the least time it can take."""
 
 import time
 from collections.abc import Iterable

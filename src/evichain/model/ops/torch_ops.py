@@ -1,6 +1,6 @@
-"""The same operations in PyTorch, for devices without compiled kernels.
+"""Tables of evidence, and the means, sums and ridge regressions over them in PyTorch.
 
-The evidence of a node is a row of a table. Nodes with about equally much evidence share a table,
+Used on devices without compiled kernels. The evidence of a node is a row of a table. Nodes with about equally much evidence share a table,
 so that sums over evidence are batched matrix products. The values of a table are gathered when
 needed, and again for the gradient, so that memory is bounded by the largest table.
 """
