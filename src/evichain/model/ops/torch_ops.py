@@ -1,8 +1,9 @@
 """Tables of evidence, and the means, sums and ridge regressions over them in PyTorch.
 
-Used on devices without compiled kernels. The evidence of a node is a row of a table. Nodes with about equally much evidence share a table,
-so that sums over evidence are batched matrix products. The values of a table are gathered when
-needed, and again for the gradient, so that memory is bounded by the largest table.
+Used on devices without compiled kernels. The evidence of a node is a row of a table. Nodes with
+about equally much evidence share a table, so that sums over evidence are batched matrix products.
+The values of a table are gathered when needed, and again for the gradient, so that memory is
+bounded by the largest table.
 """
 
 from collections.abc import Callable, Iterator
